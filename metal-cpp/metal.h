@@ -216,6 +216,14 @@ class Device : public Object {
     return made;
   }
 
+  /// Memory of the host, whole pages, as a buffer; the caller keeps the memory for as long as the
+  /// buffer is used. An empty handle where Metal does not take it.
+  Buffer buffer_over(void* memory, unsigned long size) const {
+    constexpr unsigned long kShared = 0;  // MTLResourceStorageModeShared
+    return Buffer(objc::send<Id, "newBufferWithBytesNoCopy:length:options:deallocator:">(
+        id(), memory, size, kShared, static_cast<Id>(nullptr)));
+  }
+
   /// Compiles source text, with arithmetic as written: no fast math. Throws Error with the
   /// compiler's text where it does not compile.
   Library library(const std::string& source) const {

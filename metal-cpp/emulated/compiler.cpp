@@ -2,6 +2,7 @@
 #include "compiler.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +17,6 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "threads.h"
-
 namespace emulated {
 
 namespace {
@@ -29,11 +28,22 @@ std::string read_all(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// A device with sanitizers has kernels with them. The compiler runs without their library.
+#ifdef __SANITIZE_ADDRESS__
+#define EMULATED_BEFORE "unset LD_PRELOAD; "
+#define EMULATED_SANITIZERS \
+  " -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize=vptr"
+#else
+#define EMULATED_BEFORE
+#define EMULATED_SANITIZERS
+#endif
+
 /// The compiler, with the rounding that the language has. Its messages name files of the working
 /// folder. EMULATED_ONE_SPACE: overloads by address spaces would be one function.
 std::string command(const std::string& folder) {
   const char* chosen = std::getenv("CXX");
-  return "cd '" + folder + "' && " + (chosen ? chosen : "c++") +
+  return EMULATED_BEFORE "cd '" + folder + "' && " + (chosen ? chosen : "c++") +
+         EMULATED_SANITIZERS
          " -std=c++14 -O1 -w -fPIC -fno-exceptions -fno-rtti -ffp-contract=off -fno-math-errno"
          " -fsingle-precision-constant -fwrapv -D__METAL_VERSION__=310 -DEMULATED_ONE_SPACE ";
 }
@@ -204,6 +214,19 @@ Compiled::~Compiled() { dlclose(library_); }
 
 const Kernel* Compiled::find(const std::string& name) const {
   return static_cast<const Kernel*>(dlsym(library_, (name + "_kernel").c_str()));
+}
+
+Code Compiled::code() const {
+  link_map* loaded = nullptr;
+  dlinfo(library_, RTLD_DI_LINKMAP, &loaded);
+  // The file begins where the library does.
+  const auto* const base = reinterpret_cast<const char*>(loaded->l_addr);
+  const auto& head = *reinterpret_cast<const ElfW(Ehdr)*>(base);
+  const auto* const parts = reinterpret_cast<const ElfW(Phdr)*>(base + head.e_phoff);
+  for (int k = 0; k < head.e_phnum; ++k)
+    if (parts[k].p_type == PT_LOAD && parts[k].p_flags & PF_X)
+      return {base + parts[k].p_vaddr, base + parts[k].p_vaddr + parts[k].p_memsz};
+  return {};
 }
 
 std::shared_ptr<Compiled> compile(const std::string& source, std::string& error) {

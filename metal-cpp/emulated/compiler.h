@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "device.h"
+#include "threads.h"
 
 namespace emulated {
 
@@ -16,6 +16,7 @@ class Compiled {
   ~Compiled();
   /// The kernel of this name, or null.
   const Kernel* find(const std::string& name) const;
+  Code code() const;
 
  private:
   void* const library_;

@@ -1,6 +1,7 @@
 // Selectors of Metal's objects, and what each does.
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -8,6 +9,7 @@
 
 #include "capture.h"
 #include "objects.h"
+#include "poison.h"
 
 namespace emulated {
 
@@ -20,6 +22,9 @@ struct Size {
 Triple triple(Size s) {
   return {static_cast<unsigned>(s.x), static_cast<unsigned>(s.y), static_cast<unsigned>(s.z)};
 }
+
+// Where each use of memory is watched, the backend gives every array a buffer of its size.
+constexpr const char* kName = kAddressSanitizer ? "emulated, watched" : "emulated";
 
 /// MTLDevice.
 struct Device : Object {
@@ -42,6 +47,14 @@ Id new_library(Object*, Selector, String* source, Object*, Id* error) {
   if (compiled) return new Library(std::move(compiled));
   if (error) *error = new_error(problem);
   return nullptr;
+}
+
+/// Memory of the host as a buffer: whole pages, which their owner keeps.
+Id new_buffer_over(Object*, Selector, void* memory, unsigned long n, unsigned long,
+                   Id deallocator) {
+  const auto place = reinterpret_cast<uintptr_t>(memory);
+  const bool whole = place % Buffer::kHostPage == 0 && n % Buffer::kHostPage == 0;
+  return memory && n && whole && !deallocator ? new Buffer(memory, n) : nullptr;
 }
 
 Id new_function(Library* l, Selector, String* name) {
@@ -194,7 +207,7 @@ unsigned long physical_bytes(Object*, Selector) {
 }
 Class devices() {
   Class c = object_class("MTLDevice");
-  c.add("name", +[](Object*, Selector) -> Id { return autorelease(new String("emulated")); });
+  c.add("name", +[](Object*, Selector) -> Id { return autorelease(new String(kName)); });
   c.add(
       "maxThreadgroupMemoryLength", +[](Object*, Selector) -> unsigned long { return kMaxShared; });
   c.add("recommendedMaxWorkingSetSize", physical_bytes);
@@ -209,6 +222,7 @@ Class devices() {
           return nullptr;
         }
       });
+  c.add("newBufferWithBytesNoCopy:length:options:deallocator:", new_buffer_over);
   c.add("newLibraryWithSource:options:error:", new_library);
   c.add("newComputePipelineStateWithFunction:error:", new_pipeline);
   return c;

@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "poison.h"
+
 namespace emulated {
 
 namespace {
@@ -18,6 +20,16 @@ constexpr unsigned char kZoneByte = 0xff;  // NaN as any float, so that reads sh
 
 /// Bytes of a buffer with a page before it and at least a zone behind it.
 size_t mapped(size_t length) { return (length + kZone + 2 * kPage - 1) / kPage * kPage; }
+
+/// Where a buffer is mapped, with AddressSanitizer told of what is not its own.
+void watch(const char* place, size_t length) {
+  poison(place, kPage);
+  poison(place + kPage + length, mapped(length) - kPage - length);
+}
+void unmap(char* contents, size_t length) {
+  unpoison(contents - kPage, mapped(length));
+  munmap(contents - kPage, mapped(length));
+}
 
 bool untouched(const char* zone) {
   static const std::vector<char> bytes(kZone, static_cast<char>(kZoneByte));
@@ -43,17 +55,24 @@ Buffer::Memory Buffer::map(size_t length) {
     throw std::bad_alloc();
   }
   std::memset(places[0], kZoneByte, size);
+  for (void* place : places) watch(static_cast<char*>(place), length);
   return {static_cast<char*>(places[0]) + kPage, static_cast<char*>(places[1]) + kPage};
 }
 
 Buffer::Buffer(size_t n) : Buffer(n, map(n)) {}
 Buffer::Buffer(size_t n, Memory memory)
     : Object(buffer_class()), length(n), contents(memory.host), on_device(memory.device) {}
+Buffer::Buffer(void* memory, size_t n)
+    : Buffer(n, Memory{static_cast<char*>(memory), static_cast<char*>(memory)}) {}
 Buffer::~Buffer() {
-  munmap(contents - kPage, mapped(length));
-  munmap(on_device - kPage, mapped(length));
+  if (wrapped()) return;
+  unmap(contents, length);
+  unmap(on_device, length);
 }
-bool Buffer::intact() const { return untouched(contents - kZone) && untouched(contents + length); }
+bool Buffer::intact() const {
+  return kAddressSanitizer || wrapped() ||
+         (untouched(contents - kZone) && untouched(contents + length));
+}
 
 Event::Event() : Object(event_class()) {}
 void Event::set(unsigned long number) {
@@ -180,6 +199,7 @@ std::string refused(const Recorded& r, const std::array<bool, kMaxBuffers>& boun
 void Encoder::dispatch(Triple grid, Triple group) {
   if (!next.pipeline) return misuse("a dispatch without a pipeline");
   next.dispatch.kernel = next.pipeline->kernel;
+  next.dispatch.code = next.pipeline->library->compiled->code();
   next.dispatch.name = next.pipeline->name;
   next.dispatch.grid = grid;
   next.dispatch.group = group;

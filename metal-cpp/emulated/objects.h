@@ -29,9 +29,11 @@ Class& queue_class();
 Class& event_class();
 
 /// MTLBuffer. Memory of the device's own has zones of fixed bytes on both sides, where a write is
-/// an error; new memory holds NaN bytes. The device has it at another address than the host.
+/// an error; new memory holds NaN bytes. The device has it at another address than the host. Memory
+/// of the host that is wrapped has neither zones nor another address.
 struct Buffer : Object {
   explicit Buffer(size_t length);
+  Buffer(void* memory, size_t length);
   ~Buffer() override;
   /// Whether the zones are as they were.
   bool intact() const;
@@ -40,12 +42,15 @@ struct Buffer : Object {
   char* const contents;
   char* const on_device;
 
+  static constexpr size_t kHostPage = 16 << 10;  // bytes; wrapped memory consists of such pages
+
  private:
   struct Memory {
     char *host, *device;
   };
   Buffer(size_t length, Memory memory);
   static Memory map(size_t length);
+  bool wrapped() const { return contents == on_device; }
 };
 
 /// MTLEvent.

@@ -1,20 +1,19 @@
 // Fibers, their order, and what they wait for.
 #include "threads.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <random>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
-#include "stack_switch.h"
+#include "fiber.h"
+#include "ticks.h"
 
 namespace emulated {
 
@@ -42,31 +41,25 @@ Order order_of_environment() {
   return order;
 }
 
-constexpr size_t kStackBytes = size_t{64} << 10;
+/// Seconds of processor time that a dispatch may take.
+double limit_of_environment() {
+  const char* text = std::getenv("MLX_EMULATION_SECONDS");
+  if (!text) return 300;
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (!*text || *end || !(seconds > 0))
+    throw std::runtime_error("[metal] MLX_EMULATION_SECONDS=" + std::string(text) +
+                             " given; accepted: a positive number");
+  return seconds;
+}
+
+constexpr size_t kStackBytes = size_t{kAddressSanitizer ? 256 : 64} << 10;
 constexpr size_t kGuard = 4 << 10;  // bytes behind threadgroup memory, which stay as they are
+// Bytes between parts of threadgroup memory that AddressSanitizer watches.
+constexpr size_t kGap = kAddressSanitizer ? 64 : 0;
 
-/// Memory of a fiber's stack, whose pages are taken when they are touched.
-class Stack {
- public:
-  /// Stacks of successive numbers begin in other sets of the caches.
-  explicit Stack(size_t number)
-      : below_top_(64 + number % 61 * 256),
-        base_(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                   0)) {
-    if (base_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  Stack(const Stack&) = delete;
-  ~Stack() { munmap(base_, kStackBytes); }
-
-  /// The stack pointer with which a switch enters `function`.
-  void* enter(void (*function)()) const {
-    return stack_entering(static_cast<char*>(base_) + kStackBytes - below_top_, function);
-  }
-
- private:
-  const size_t below_top_;
-  void* const base_;
-};
+/// Stacks of successive numbers begin in other sets of the caches.
+constexpr size_t spare_of(size_t number) { return 64 + number % 61 * 256; }
 
 enum class State : uint8_t { fresh, ready, at_barrier, at_exchange, finished };
 
@@ -74,7 +67,9 @@ enum class State : uint8_t { fresh, ready, at_barrier, at_exchange, finished };
 /// without a stop; a thread that stops keeps the fiber.
 class Group {
  public:
-  explicit Group(Order& order) : order_(order) {}
+  Group(Order& order, double seconds) : order_(order), seconds_(seconds) {}
+  Group(const Group&) = delete;
+  ~Group() { unpoison(shared_, sizeof shared_); }
 
   void set(const Dispatch& dispatch) { dispatch_ = &dispatch; }
   /// Runs the threadgroup at a position; an error, or an empty text.
@@ -84,14 +79,13 @@ class Group {
   void* shared(unsigned id, size_t bytes, size_t alignment);
   Collective exchange(uint64_t word, unsigned line);
   unsigned lane() const { return positions_[running_].lane; }
+  /// Counts time, in a signal handler that interrupted the instruction at `place`. A kernel that
+  /// has none left is given up there; everything else, as soon as it looks for the next thread.
+  void tick(const char* place);
+  /// A text that names the kernel, the threadgroup and the running thread.
+  std::string running(const std::string& problem) const { return describe(running_, problem); }
 
  private:
-  struct Fiber {
-    explicit Fiber(size_t number) : stack(number) {}
-    Stack stack;
-    void* pointer = nullptr;
-  };
-
   void place(Triple at);
   void run_simd(size_t s);
   /// Makes the next lane of the SIMD group that can run the running one; false where there is none.
@@ -110,6 +104,9 @@ class Group {
   bool release_barrier();
 
   Order& order_;
+  const double seconds_;
+  volatile int ticks_ = 0;
+  volatile bool late_ = false;
   const Dispatch* dispatch_ = nullptr;
   Triple at_{};
   size_t count_ = 0, running_ = 0;
@@ -124,12 +121,12 @@ class Group {
   std::vector<size_t> lanes_;
   size_t next_ = 0;            // of the lanes, in their order
   std::vector<size_t> queue_;  // fresh threads that fibers take next, last one first
-  void* scheduler_ = nullptr;
+  StackPlace scheduler_;
   Fiber* current_ = nullptr;
   std::string error_;
   std::vector<size_t> shared_at_;
-  size_t shared_used_ = 0;
-  alignas(64) char shared_[kMaxShared + kGuard];
+  size_t shared_used_ = 0, gaps_ = 0;
+  alignas(64) char shared_[kMaxShared + kGuard];  // a part of it is used, with gaps
 };
 
 // Its place is fixed when the library is loaded, so that reads of it call no function.
@@ -169,9 +166,12 @@ void Group::place(Triple at) {
   result_.assign(simds * kSimdWidth, 0);
   active_.assign(simds, 0);
   shared_at_.clear();
-  shared_used_ = 0;
+  shared_used_ = gaps_ = 0;
+  unpoison(shared_, sizeof shared_);
   std::memset(shared_, 0xff, sizeof shared_);  // NaN: nothing is initialised
+  poison(shared_, sizeof shared_);
   error_.clear();
+  running_ = 0;
 }
 
 void* Group::shared(unsigned id, size_t bytes, size_t alignment) {
@@ -184,8 +184,10 @@ void* Group::shared(unsigned id, size_t bytes, size_t alignment) {
                                       std::to_string(kMaxShared) + " are there");
       stop(State::finished);
     }
-    shared_at_[id] = shared_used_;
+    shared_at_[id] = shared_used_ + gaps_;
     shared_used_ += bytes;
+    gaps_ = std::min(gaps_ + kGap, kGuard - kGap);
+    unpoison(shared_ + shared_at_[id], bytes);
   }
   return shared_ + shared_at_[id];
 }
@@ -206,6 +208,7 @@ Collective Group::exchange(uint64_t word, unsigned line) {
 }
 
 void Group::fiber_main() {
+  StackPlace::entered();
   for (;;) {
     Group& g = *group;
     while (!g.queue_.empty()) {
@@ -221,10 +224,9 @@ void Group::fiber_main() {
   }
 }
 
-Group::Fiber* Group::idle_fiber() {
+Fiber* Group::idle_fiber() {
   if (idle_.empty()) {
-    fibers_.push_back(std::make_unique<Fiber>(fibers_.size()));
-    fibers_.back()->pointer = fibers_.back()->stack.enter(fiber_main);
+    fibers_.push_back(std::make_unique<Fiber>(fiber_main, kStackBytes, spare_of(fibers_.size())));
     idle_.push_back(fibers_.back().get());
   }
   Fiber* const fiber = idle_.back();
@@ -237,11 +239,11 @@ void Group::prefetch_next() const {
   const Fiber* const after = next_ < lanes_.size() ? fiber_of_[lanes_[next_]] : nullptr;
   if (!after) return;
   for (int line = 0; line < 3; ++line)
-    __builtin_prefetch(static_cast<const char*>(after->pointer) + 64 * line);
+    __builtin_prefetch(static_cast<const char*>(after->at.pointer) + 64 * line);
 }
 
 bool Group::take_next() {
-  if (!error_.empty()) return false;
+  if (late_ || !error_.empty()) return false;
   while (next_ < lanes_.size()) {
     const size_t thread = lanes_[next_++];
     if (states_[thread] != State::ready) continue;
@@ -255,10 +257,7 @@ bool Group::take_next() {
   return true;
 }
 
-void Group::leave(Fiber* fiber) {
-  void* const to = take_next() ? current_->pointer : scheduler_;
-  mlx_switch_stacks(&fiber->pointer, to);
-}
+void Group::leave(Fiber* fiber) { fiber->at.change_to(take_next() ? current_->at : scheduler_); }
 
 /// The threads of a SIMD group in the order in which they run.
 const std::vector<size_t>& Group::lanes_of(size_t s) {
@@ -277,7 +276,22 @@ void Group::run_simd(size_t s) {
   queue_.clear();
   for (auto it = lanes.rbegin(); it != lanes.rend(); ++it)
     if (states_[*it] == State::fresh) queue_.push_back(*it);
-  if (take_next()) mlx_switch_stacks(&scheduler_, current_->pointer);
+  if (take_next()) scheduler_.change_to(current_->at);
+  if (late_ && error_.empty()) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", seconds_);
+    error_ = describe(running_, std::string("the kernel has run for ") + text +
+                                    " s of processor time; MLX_EMULATION_SECONDS allows no more");
+  }
+}
+
+void Group::tick(const char* place) {
+  const int now = ticks_ + 1;
+  ticks_ = now;
+  if (now * Ticks::kSeconds < seconds_) return;
+  late_ = true;
+  const Code& code = dispatch_->code;
+  if (place >= code.begin && place < code.end) current_->at.change_to(scheduler_);
 }
 
 /// Lets the lanes of a SIMD group go on that have come to an exchange; true if there were any.
@@ -360,6 +374,7 @@ std::string Group::run(Triple at) {
   const bool over =
       std::all_of(states_.begin(), states_.end(), [](State s) { return s == State::finished; });
   if (error_.empty() && !over) error_ = stuck();
+  if (kAddressSanitizer) return error_;
   // Each byte as the first one, which is as it was.
   const char* const guard = shared_ + kMaxShared;
   if (error_.empty() &&
@@ -368,6 +383,13 @@ std::string Group::run(Triple at) {
         0, "a write behind " + std::to_string(kMaxShared) + " bytes of threadgroup memory");
   return error_;
 }
+
+#ifdef __SANITIZE_ADDRESS__
+/// Ends a report of AddressSanitizer with the thread of a kernel that was running.
+void end_report(const char*) {
+  if (group) std::fprintf(stderr, "%s\n", group->running("is running").c_str());
+}
+#endif
 
 }  // namespace
 
@@ -380,12 +402,21 @@ const Hooks hooks = {
 
 std::string run(const Dispatch& dispatch) {
   Order order;
+  double seconds;
   try {
     order = order_of_environment();
+    seconds = limit_of_environment();
+    thread_local const Ticks ticks([](const char* place) {
+      if (group) group->tick(place);
+    });
+    (void)ticks;
   } catch (const std::exception& e) {
     return e.what();
   }
-  Group threads(order);
+#ifdef __SANITIZE_ADDRESS__
+  __asan_set_error_report_callback(end_report);
+#endif
+  Group threads(order, seconds);
   threads.set(dispatch);
   group = &threads;
   std::string error;

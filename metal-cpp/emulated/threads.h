@@ -8,9 +8,15 @@
 
 namespace emulated {
 
+/// Where the instructions of a library are.
+struct Code {
+  const char *begin = nullptr, *end = nullptr;
+};
+
 /// One dispatch of a kernel.
 struct Dispatch {
   const Kernel* kernel = nullptr;
+  Code code;         // of the kernel's library
   std::string name;  // of the kernel
   std::array<void*, kMaxBuffers> buffers = {};
   std::array<size_t, kMaxBuffers> shared_sizes = {};
@@ -24,7 +30,8 @@ struct Dispatch {
 /// The environment variable MLX_EMULATION_ORDER says in which order threads run between two
 /// collectives: `even` (the default) takes SIMD groups in turns, from collective to collective;
 /// `forward` and `backward` let a SIMD group run up to the next barrier; an integer is the seed of
-/// random turns.
+/// random turns. MLX_EMULATION_SECONDS limits the processor time of a dispatch, by default to 300
+/// seconds.
 std::string run(const Dispatch& dispatch);
 
 /// The functions that kernels call on the thread that runs them.

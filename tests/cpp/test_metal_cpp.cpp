@@ -29,11 +29,20 @@ long objects_alive() {
   return reinterpret_cast<long (*)()>(dlsym(library, "emulated_objects"))();
 }
 
-/// Sets the order of threads for a scope.
-class Order {
+/// Sets a variable of the environment for a scope.
+class Variable {
  public:
-  explicit Order(const char* order) { setenv("MLX_EMULATION_ORDER", order, 1); }
-  ~Order() { unsetenv("MLX_EMULATION_ORDER"); }
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  Variable(const Variable&) = delete;
+  ~Variable() { unsetenv(name_); }
+
+ private:
+  const char* const name_;
+};
+
+/// Sets the order of threads for a scope.
+struct Order : Variable {
+  explicit Order(const char* order) : Variable("MLX_EMULATION_ORDER", order) {}
 };
 
 constexpr const char* kOrders[] = {"even", "forward", "backward", "1", "2"};
@@ -313,6 +322,36 @@ TEST_CASE("metal-cpp: a misuse is an error, and the next dispatch works") {
   }
 }
 
+TEST_CASE("metal-cpp: a kernel that does not end is an error, and the next dispatch works") {
+  const std::string barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);";
+  const struct {
+    std::string body;
+    const char* where;
+  } rows[] = {
+      {"while (true) {}", "threadgroup (0, 0, 0), thread (0, 0, 0)"},
+      {"if (i == 40) while (out[1] == 1.0f) out[0] += 1.0f;",
+       "threadgroup (1, 0, 0), thread (8, 0, 0)"},
+      {"device atomic_uint* flag = (device atomic_uint*)out;\n"
+       "if (i == 0) while (atomic_load_explicit(flag, memory_order_relaxed) == 0) {}\n"
+       "if (i == 3) atomic_store_explicit(flag, 1u, memory_order_relaxed);",
+       "threadgroup (0, 0, 0), thread (0, 0, 0)"},
+      {"while (true) " + barrier, "threadgroup (0, 0, 0), thread ("},
+      {"while (true) out[i] = simd_sum(out[i]);", "threadgroup (0, 0, 0), thread ("},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.body);
+    const Variable limit("MLX_EMULATION_SECONDS", "0.1");
+    const std::string error = error_of({lanes(row.body), {count(64)}, {64, 1, 1}});
+    CAPTURE(error);
+    CHECK(error.find(row.where) != std::string::npos);
+    CHECK(error.find("has run for 0.1 s of processor time") != std::string::npos);
+    CHECK(run({lanes("out[i] = 4.0f;"), {count(32)}})[0][31] == 4.0f);
+  }
+  const Variable limit("MLX_EMULATION_SECONDS", "some");
+  CHECK(error_of({lanes("out[i] = 4.0f;"), {count(32)}}) ==
+        "[metal] MLX_EMULATION_SECONDS=some given; accepted: a positive number");
+}
+
 TEST_CASE("metal-cpp: a refusal of an encoder fails its command buffer alone") {
   const auto gpu = device();
   const objc::Pool pool;
@@ -398,6 +437,37 @@ TEST_CASE("metal-cpp: command buffers of a queue run in order, and a failed one 
   for (int n = 0; n < 8; ++n) expected = expected * 3.0f + 1.0f;
   CHECK(data[31] == expected);
   CHECK_THROWS_AS(all[4].wait(), metal::Error);
+}
+
+TEST_CASE("metal-cpp: memory of the host as a buffer") {
+  constexpr size_t kPage = 16 << 10;
+  const auto gpu = device();
+  const objc::Pool pool;
+  auto* const memory = static_cast<char*>(std::aligned_alloc(kPage, 2 * kPage));
+  std::memset(memory, 0, 2 * kPage);
+  CHECK(!gpu.buffer_over(memory + 4096, kPage));
+  CHECK(!gpu.buffer_over(memory, kPage + 64));
+  {
+    const auto over = gpu.buffer_over(memory + kPage, kPage);
+    REQUIRE(over);
+    CHECK(over.contents() == memory + kPage);
+    CHECK(over.length() == kPage);
+    const auto library = gpu.library(kHead + lanes("out[i] += 3.0f;"));
+    const auto queue = gpu.queue();
+    auto commands = queue.command_buffer();
+    auto encoder = commands.encoder();
+    encoder.pipeline(gpu.pipeline(library.function("k")));
+    encoder.buffer(0, over);
+    encoder.dispatch_threads({kPage / 4, 1, 1}, {256, 1, 1});
+    encoder.end();
+    commands.commit();
+    commands.wait();
+  }
+  const auto* const numbers = reinterpret_cast<const float*>(memory);
+  CHECK(numbers[kPage / 4 - 1] == 0.0f);
+  CHECK(numbers[kPage / 4] == 3.0f);
+  CHECK(numbers[kPage / 2 - 1] == 3.0f);
+  std::free(memory);
 }
 
 TEST_CASE("metal-cpp: objects end with their last owner") {

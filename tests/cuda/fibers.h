@@ -1,24 +1,14 @@
-// The threads of a block as fibers that take turns at barriers and shuffles. AddressSanitizer and
-// ThreadSanitizer are told of each change of stacks.
+// The threads of a block as fibers that take turns at barriers and shuffles.
 #pragma once
-
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <vector>
 
-#include "metal-cpp/emulated/stack_switch.h"
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#endif
-#ifdef __SANITIZE_THREAD__
-#include <sanitizer/tsan_interface.h>
+#include "metal-cpp/emulated/fiber.h"
 
-#include <atomic>
-#endif
+using emulated::Fiber, emulated::StackPlace;
 
 struct MlxIndex {
   unsigned x, y, z;
@@ -31,67 +21,6 @@ extern thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
 inline MlxIndex thread_index(unsigned t, MlxIndex block) {
   return {t % block.x, t / block.x % block.y, t / block.x / block.y};
 }
-
-/// Memory of a stack: pages that are not touched cost nothing.
-class FiberStack {
- public:
-  static constexpr size_t kBytes = size_t{256} << 10;  // a sanitizer's frames are large
-  FiberStack()
-      : data_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
-    if (data_ == MAP_FAILED) throw std::bad_alloc();
-  }
-  FiberStack(const FiberStack&) = delete;
-  ~FiberStack() { munmap(data_, kBytes); }
-  void* data() const { return data_; }
-
- private:
-  void* const data_;
-};
-
-/// Where a stack stands while another one runs.
-struct StackPlace {
-  void* pointer = nullptr;
-  const void* lowest = nullptr;
-  size_t bytes = 0;
-  void* fake = nullptr;
-#ifdef __SANITIZE_THREAD__
-  void* thread = nullptr;  // the fiber of ThreadSanitizer
-#endif
-
-  /// Runs `to`, and comes back when another fiber changes to this one.
-  void change_to(StackPlace& to) {
-#ifdef __SANITIZE_ADDRESS__
-    __sanitizer_start_switch_fiber(&fake, to.lowest, to.bytes);
-#endif
-#ifdef __SANITIZE_THREAD__
-    __tsan_switch_to_fiber(to.thread, 0);
-#endif
-    mlx_switch_stacks(&pointer, to.pointer);
-#ifdef __SANITIZE_ADDRESS__
-    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#endif
-  }
-};
-
-/// A stack on which threads of a block run one after another for as long as they end without a
-/// stop; a thread that stops keeps it until it ends.
-struct Fiber {
-  explicit Fiber(void (*function)()) {
-    at.lowest = stack.data();
-    at.bytes = FiberStack::kBytes;
-    at.pointer = emulated::stack_entering(static_cast<char*>(stack.data()) + at.bytes, function);
-#ifdef __SANITIZE_THREAD__
-    at.thread = __tsan_create_fiber(0);
-    ++alive;
-#endif
-  }
-  FiberStack stack;
-  StackPlace at;
-#ifdef __SANITIZE_THREAD__
-  static inline std::atomic<int> alive{0};
-  ~Fiber() { __tsan_destroy_fiber(at.thread), --alive; }
-#endif
-};
 
 /// A thread of a block.
 struct BlockThread {
@@ -117,9 +46,6 @@ class Fibers {
   bool run() {
     for (BlockThread& t : threads_) t.state = BlockThread::fresh, t.exchanges = 0;
     current() = this;
-#ifdef __SANITIZE_THREAD__
-    scheduler_.thread = __tsan_get_current_fiber();
-#endif
     for (bool moved = true; moved;) {
       moved = false;
       for (next_ = 0; next_ < threads_.size();) {
@@ -176,6 +102,8 @@ class Fibers {
   }
 
  private:
+  static constexpr size_t kStackBytes = size_t{256} << 10;  // a sanitizer's frames are large
+
   /// Brings bytes to an exchange of the warp, and gives its number. A lane reads the others' before
   /// it comes to the next one, and they write the one after that only then: two places suffice.
   size_t meet(const void* value, size_t bytes) {
@@ -200,17 +128,15 @@ class Fibers {
       scheduler_.change_to(t.fiber->at);
       return;
     }
-    if (idle_.empty()) idle_.push_back(all_.emplace_back(std::make_unique<Fiber>(enter)).get());
+    if (idle_.empty())
+      idle_.push_back(all_.emplace_back(std::make_unique<Fiber>(enter, kStackBytes)).get());
     Fiber* const fiber = idle_.back();
     idle_.pop_back();
     taken_ = fiber;
     scheduler_.change_to(fiber->at);
   }
   static void enter() {
-#ifdef __SANITIZE_ADDRESS__
-    Fibers& first = *current();
-    __sanitizer_finish_switch_fiber(nullptr, &first.scheduler_.lowest, &first.scheduler_.bytes);
-#endif
+    StackPlace::entered();
     for (;;) {
       Fibers& f = *current();
       Fiber* const mine = f.taken_;

@@ -34,9 +34,6 @@
 #include <vector>
 
 #include "fibers.h"
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
 
 extern "C" {
 __attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
@@ -360,9 +357,7 @@ EXPORT int cuMemAlloc_v2(unsigned long long* address, size_t bytes) {
   void* p = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (!p) return kOutOfMemory;
   std::memset(p, kFresh, bytes);
-#ifdef __SANITIZE_ADDRESS__
-  ASAN_POISON_MEMORY_REGION(static_cast<char*>(p) + bytes, (bytes + 255) / 256 * 256 - bytes);
-#endif
+  emulated::poison(static_cast<char*>(p) + bytes, (bytes + 255) / 256 * 256 - bytes);
   m.blocks[static_cast<unsigned char*>(p)] = bytes;
   m.used += bytes;
   *address = reinterpret_cast<unsigned long long>(p) | kMark;
