@@ -8,7 +8,7 @@ from processes import EMULATED, SANITIZED, run_checks, run_program
 
 pytestmark = [
     pytest.mark.cpu_only(reason="makes a GPU of its own"),
-    pytest.mark.skipif(SANITIZED, reason="kernels run as fibers, which sanitizers do not follow"),
+    pytest.mark.skipif(SANITIZED, reason="metal_sanitized.py is run on a build of its own"),
     pytest.mark.skipif(EMULATED, reason="kernels are compiled for this processor"),
     pytest.mark.anywhere,
 ]
@@ -22,7 +22,12 @@ AGREE = [
 ]
 
 
-CHECKS = ["metal_checks", "fourier_checks", *(AGREE if selection.EVERYTHING else [])]
+CHECKS = [
+    "metal_checks",
+    "metal_memory",
+    "fourier_checks",
+    *(AGREE if selection.EVERYTHING else []),
+]
 
 
 @pytest.mark.parametrize("file", CHECKS)

@@ -9,9 +9,12 @@ Ref<Buffer> GpuBackend::alloc(size_t bytes, Stream stream) {
 }
 
 Ref<Buffer> GpuBackend::wrap(void* data, size_t bytes, int index, Ref<RefCounted> owner) {
-  if (!device(index).hardware->unified) return {};
-  return make_ref<AdoptedMemory>(space_of(Device(Device::gpu, index)), data,
-                                 reinterpret_cast<Address>(data), bytes, std::move(owner));
+  Entrance here;
+  Hardware& hardware = *device(index).hardware;
+  const Address address = hardware.wrap(data, bytes);
+  if (!address) return {};
+  return make_ref<WrappedMemory>(space_of(Device(Device::gpu, index)), data, address, bytes,
+                                 std::move(owner), hardware);
 }
 
 void* GpuBackend::address(const Buffer& buffer) {

@@ -87,6 +87,10 @@ class Hardware {
   virtual void* seen_by_host(Address address) {
     return unified ? reinterpret_cast<void*>(address) : nullptr;
   }
+  /// The address of host memory that kernels use in place, or 0 where it has to be copied; `unwrap`
+  /// ends that, when no work uses it any more.
+  virtual Address wrap(void* host, size_t) { return unified ? reinterpret_cast<Address>(host) : 0; }
+  virtual void unwrap(void*) noexcept {}
 
   /// `number`: of the engine's stream.
   virtual StreamHandle make_stream(int number) = 0;
@@ -143,6 +147,7 @@ class Hardware {
   bool fragments = true;                ///< products of small matrices by warps
   bool blocks_wait = true;              ///< for blocks that began before them
   bool parts = true;                    ///< small blocks of memory are parts of larger ones
+  bool watched = false;                 ///< blocks have the bytes asked for, and serve once
   Probe* probe = nullptr;
   bool unified = false;   ///< addresses are the host's too
   bool on_queue = false;  ///< all jobs run on the queue's thread: functions do their work at once

@@ -12,18 +12,18 @@ namespace {
 
 constexpr size_t kGrain = 512, kSlab = size_t{8} << 20;
 #ifdef __SANITIZE_ADDRESS__
-// Each block is an allocation of the driver of the host and is given back at once: the sanitizer
+// Each block is an allocation of the device of the tests and is given back at once: the sanitizer
 // sees what is used beside it, or after it.
 constexpr bool kWatched = true;
 #else
 constexpr bool kWatched = false;
 #endif
-constexpr size_t kSmall = kWatched ? 0 : size_t{256} << 10;
+constexpr size_t kSmall = size_t{256} << 10;
 constexpr size_t kAbsurd = size_t{1} << 47;
 
 /// Few sizes, so that blocks serve again: eighths of powers of two.
-size_t capacity_for(size_t bytes) {
-  if (kWatched) return std::max<size_t>(bytes, 1);
+size_t capacity_for(size_t bytes, bool watched) {
+  if (watched) return std::max<size_t>(bytes, 1);
   size_t step = kGrain;
   while (step * 16 < bytes) step *= 2;
   return std::max((bytes + step - 1) / step * step, kGrain);
@@ -32,9 +32,12 @@ size_t capacity_for(size_t bytes) {
 }  // namespace
 
 Pool::Pool(Hardware& hardware, void (*poll)(), void (*wait_for_all)())
-    : hardware_(hardware), poll_(poll), wait_for_all_(wait_for_all) {
+    : hardware_(hardware),
+      watched_(kWatched || hardware.watched),
+      poll_(poll),
+      wait_for_all_(wait_for_all) {
   limits_[soft] = limits_[hard] = hardware.limit;
-  limits_[cache] = kWatched ? 0 : limits_[soft];
+  limits_[cache] = watched_ ? 0 : limits_[soft];
 }
 
 /// Takes a block out of the cache.
@@ -65,7 +68,7 @@ bool Pool::find_cached(size_t capacity, Block& found) {
 
 bool Pool::allocate(size_t capacity, Block& found) {
   std::lock_guard lock(mutex_);
-  const bool small = capacity <= kSmall && hardware_.parts;
+  const bool small = capacity <= kSmall && hardware_.parts && !watched_;
   if (small && !slabs_.empty() && slabs_.back().given + capacity <= kSlab) {
     Slab& slab = slabs_.back();
     idle_slabs_.erase(&slab);
@@ -107,7 +110,7 @@ Block Pool::find(size_t bytes) {
       fail<MemoryError>("malloc", "requested ", bytes, " bytes; ", active(),
                         " bytes are in use and the ceiling is ", limit(hard), " bytes.");
   }
-  const size_t capacity = capacity_for(bytes);
+  const size_t capacity = capacity_for(bytes, watched_);
   Block b;
   auto unreserve = [&] {
     std::lock_guard lock(mutex_);

@@ -50,6 +50,7 @@ class Pool final : public PoolFigures {
   void remove(Blocks::iterator cached);
 
   Hardware& hardware_;
+  const bool watched_;
   void (*const poll_)();
   void (*const wait_for_all_)();
   Blocks cache_;                // without parts of slabs
@@ -71,13 +72,25 @@ class DeviceMemory : public Buffer {
 };
 
 /// Memory that belongs to others. Keeps `owner`, which keeps the memory.
-class AdoptedMemory final : public DeviceMemory {
+class AdoptedMemory : public DeviceMemory {
  public:
   AdoptedMemory(Space space, void* host, Address address, size_t bytes, Ref<RefCounted> owner)
       : DeviceMemory(space, host, address, bytes), owner_(std::move(owner)) {}
 
  private:
   const Ref<RefCounted> owner_;
+};
+
+/// Memory of the host that kernels use in place.
+class WrappedMemory final : public AdoptedMemory {
+ public:
+  WrappedMemory(Space space, void* host, Address address, size_t bytes, Ref<RefCounted> owner,
+                Hardware& hardware)
+      : AdoptedMemory(space, host, address, bytes, std::move(owner)), hardware_(hardware) {}
+  ~WrappedMemory() override { hardware_.unwrap(host); }
+
+ private:
+  Hardware& hardware_;
 };
 
 /// Memory of the pool.

@@ -13,12 +13,14 @@ namespace mlx::core::metal {
 
 namespace {
 
-constexpr unsigned long kThreads = 256;          // of a block
-constexpr unsigned long kMostShared = 32 << 10;  // bytes, for blocks whose threads share some
-constexpr size_t kMostCopied = 4096;             // bytes of arguments
-constexpr int kMostDispatches = 100;             // of a command buffer
-constexpr int kProcessors = 8;                   // Metal does not tell how many there are
-constexpr const char* kEmulated = "emulated";    // the device of the tests
+constexpr unsigned long kThreads = 256;                // of a block
+constexpr unsigned long kMostShared = 32 << 10;        // bytes, for blocks whose threads share some
+constexpr size_t kMostCopied = 4096;                   // bytes of arguments
+constexpr unsigned long kPage = 16 << 10;              // bytes, on Apple's processors
+constexpr int kMostDispatches = 100;                   // of a command buffer
+constexpr int kProcessors = 8;                         // Metal does not tell how many there are
+constexpr const char* kEmulated = "emulated";          // the device of the tests
+constexpr const char* kWatched = "emulated, watched";  // the same with a sanitizer
 
 using Commands = std::shared_ptr<::metal::CommandBuffer>;
 
@@ -108,7 +110,9 @@ MetalHardware::MetalHardware() : process_(getpid()) {
   block_memory = kernel_memory = kMostShared;
   fragments = blocks_wait = false;
   // The emulated device sees writes beside a buffer, so that each block is one.
-  parts = device_.name() != kEmulated;
+  const std::string name = device_.name();
+  watched = name == kWatched;
+  parts = name != kEmulated && !watched;
 }
 MetalHardware::~MetalHardware() = default;
 
@@ -117,21 +121,58 @@ Address MetalHardware::alloc(size_t bytes) {
   if (bytes > device_.max_buffer()) return 0;
   try {
     ::metal::Buffer buffer = device_.buffer(bytes);
-    const Address address = buffer.gpu_address();
     std::lock_guard lock(mutex_);
-    by_device_.add(address, buffer);
-    buffers_.emplace(address, std::move(buffer));
-    ++version_;
-    return address;
+    return keep(std::move(buffer));
   } catch (const ::metal::Error&) {
     return 0;
   }
 }
 void MetalHardware::free(Address address) noexcept {
   std::lock_guard lock(mutex_);
+  forget(address);
+}
+Address MetalHardware::keep(::metal::Buffer buffer) {
+  const Address address = buffer.gpu_address();
+  by_device_.add(address, buffer);
+  buffers_.emplace(address, std::move(buffer));
+  ++version_;
+  return address;
+}
+void MetalHardware::forget(Address address) {
   by_device_.remove(address);
   buffers_.erase(address);
   ++version_;
+}
+
+/// Whole pages are wrapped, once for all that use the same ones.
+Address MetalHardware::wrap(void* host, size_t bytes) {
+  const auto begin = reinterpret_cast<Address>(host);
+  if (!bytes || begin % kPage || bytes % kPage || bytes > device_.max_buffer()) return 0;
+  objc::Pool pool;
+  std::lock_guard lock(mutex_);
+  const auto after = wrapped_.lower_bound(begin);
+  if (after != wrapped_.end() && after->first == begin && after->second.bytes == bytes) {
+    ++after->second.users;
+    return after->second.address;
+  }
+  // A place in the device's memory has one buffer.
+  if (after != wrapped_.end() && after->first < begin + bytes) return 0;
+  if (after != wrapped_.begin()) {
+    const auto& [other, before] = *std::prev(after);
+    if (other + before.bytes > begin) return 0;
+  }
+  ::metal::Buffer buffer = device_.buffer_over(host, bytes);
+  if (!buffer) return 0;
+  const Address address = keep(std::move(buffer));
+  wrapped_.emplace(begin, Wrapped{bytes, address, 1});
+  return address;
+}
+void MetalHardware::unwrap(void* host) noexcept {
+  std::lock_guard lock(mutex_);
+  const auto found = wrapped_.find(reinterpret_cast<Address>(host));
+  if (--found->second.users > 0) return;
+  forget(found->second.address);
+  wrapped_.erase(found);
 }
 void* MetalHardware::alloc_host(size_t bytes) {
   const Address address = alloc(bytes);
@@ -334,6 +375,7 @@ void MetalHardware::copy(Way way, Address to, Address from, size_t bytes, Stream
   const void* const source =
       way == Way::to_device ? reinterpret_cast<const void*>(from) : seen_by_host(from);
   std::memmove(target, source, bytes);
+  if (way != Way::within) copied_ += bytes;
 }
 
 //--- kernels

@@ -2,6 +2,7 @@
 // events.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -43,6 +44,8 @@ class MetalHardware final : public gpu::Hardware {
   void* alloc_host(size_t bytes) override;
   Address seen_by_device(const void* place) override;
   void* seen_by_host(Address address) override;
+  Address wrap(void* host, size_t bytes) override;
+  void unwrap(void* host) noexcept override;
   StreamHandle make_stream(int) override;
   void free_stream(StreamHandle stream) noexcept override;
   void copy(Way way, Address to, Address from, size_t bytes, StreamHandle stream) override;
@@ -60,6 +63,8 @@ class MetalHardware final : public gpu::Hardware {
   const gpu::KernelTarget* target() const override;
 
   const ::metal::Device& device() const { return device_; }
+  /// Bytes that were copied between the host's memory and the device's, for tests.
+  size_t copied() const { return copied_; }
   /// As in backend/capture.h.
   void start_capture(const std::string& path);
   void stop_capture();
@@ -90,6 +95,10 @@ class MetalHardware final : public gpu::Hardware {
   /// Gives the open command buffer to the queue.
   void commit(Stream& s);
 
+  /// Keeps a buffer, and lets encoders use it; gives its address.
+  Address keep(::metal::Buffer buffer);
+  void forget(Address address);
+
   /// Throws ExecutionError in a child of fork, where no work of the parent's ever ends.
   void check_process() const;
 
@@ -98,6 +107,14 @@ class MetalHardware final : public gpu::Hardware {
   std::shared_mutex mutex_;
   std::map<Address, ::metal::Buffer> buffers_;
   BufferTable by_device_, by_host_;
+  /// Memory of the host with a buffer over it.
+  struct Wrapped {
+    size_t bytes;
+    Address address;
+    int users;
+  };
+  std::map<Address, Wrapped> wrapped_;
+  std::atomic<size_t> copied_ = 0;
   uint64_t version_ = 1;  ///< of the buffers
 };
 

@@ -221,6 +221,12 @@ MLX_PLUGIN const char* mlx_metal_borrowed() {
   return given.c_str();
 }
 
+/// The number of bytes that were copied between the host's memory and the device's: for tests.
+MLX_PLUGIN size_t mlx_metal_copied() {
+  using namespace mlx::core::metal;
+  return static_cast<MetalHardware&>(*device(0).hardware).copied();
+}
+
 MLX_PLUGIN const char* mlx_missing_device() {
   return ::metal::Device::available() ? "" : "this system has no Metal device";
 }

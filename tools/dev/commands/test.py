@@ -28,7 +28,8 @@ USAGE = """\
     or, with one of these first:
        --exhaustive   every float32 and 16-bit pattern of each unary function
        --sanitize [--third K | --sixth K | --twelfth K]
-                      the Python suite under AddressSanitizer and UndefinedBehaviorSanitizer
+                      kernels of Metal's emulated device, then the Python suite, under
+                      AddressSanitizer and UndefinedBehaviorSanitizer
        --threads [ARGS]
                       the C++ tests under ThreadSanitizer, then three processes of them that work
                       together, then their threads on the plugin for NVIDIA GPUs; ARGS go to the
@@ -70,8 +71,8 @@ def metal(arguments: list[str]) -> int:
     if not arguments:  # a part of the rows, which the date chooses
         orders = ["-n", str(min(jobs(), 4)), "tests/python/metal_orders.py"]
         run_program(*pytest_command(["--backend", "metal", *orders]), variables=PACKAGE)
-    files = ("tests/python/metal_checks.py", "tests/python/fourier_checks.py")
-    checks = arguments or [*files]
+    names = ("metal_checks", "metal_memory", "fourier_checks")
+    checks = arguments or [f"tests/python/{name}.py" for name in names]
     suite(["--backend", "metal", "--all", *checks], PACKAGE)
     return 0
 
