@@ -76,7 +76,7 @@ def use_host_driver():
 def use_emulated_metal():
     """Makes the backend for Metal run on the emulated device; gives the backend's path."""
     built = pathlib.Path(mx.__file__).resolve().parents[2]
-    os.environ["MLX_METAL_RUNTIME"] = str(built / "metal-cpp" / "libmetal_emulated.so")
+    os.environ.setdefault("MLX_METAL_RUNTIME", str(built / "metal-cpp" / "libmetal_emulated.so"))
     os.environ.setdefault("MLX_EMULATION_CACHE", str(built / "metal_kernels"))
     return built / "tests" / "libmlx_metal.so"
 

@@ -114,6 +114,12 @@ ROWS = [
     ),
     ("test --sanitize", "build/sanitize core mlxc mlx_fake", [ALL], {}),
     (
+        "test --sanitize",
+        "build core mlx_metal metal_emulated_sanitized",
+        [f"{PYTEST} --backend metal -n 3 tests/python/metal_sanitized.py"],
+        {},
+    ),
+    (
         "test --threads '-tc=threads*'",
         "build/threads mlx_tests mlx_cuda",
         [
@@ -153,7 +159,10 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments, built, lines, variables", ROWS, ids=[r[0] for r in ROWS])
+NAMES = [f"{row[0]}: {row[1]}" for row in ROWS]
+
+
+@pytest.mark.parametrize("arguments, built, lines, variables", ROWS, ids=NAMES)
 def test_programs_of_a_command(started, arguments, built, lines, variables):
     assert started.command(*shlex.split(arguments)) == 0
     folder, *targets = built.split()

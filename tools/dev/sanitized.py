@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from .builds import BUILD, compile, configure
+from .builds import BUILD, PACKAGE, build, compile, configure
 from .environment import environment
 from .processor import instruction_set, only_this
-from .shell import PYTHON, ROOT, Environment, doctest, run
-from .suites import sanitizers, suite, take_part
+from .shell import PYTHON, ROOT, Environment, doctest, jobs, run
+from .suites import PARTS, pytest_command, sanitizers, suite, take_part
 
 ON_PLUGIN = (
     "threads evaluate the same*",
@@ -17,10 +17,22 @@ ON_PLUGIN = (
 ON_RANKS = "-tc=ranks of a launch*"
 
 
+def kernels_of_metal() -> None:
+    """Kernels on Metal's emulated device, both with sanitizers, on the engine of build/."""
+    build("core", "mlx_metal", "metal_emulated_sanitized")
+    device = f"{ROOT / BUILD}/metal-cpp/sanitized/libmetal_emulated.so"
+    variables = sanitizers() | PACKAGE | {"MLX_METAL_RUNTIME": device}
+    tests = ("--backend", "metal", "-n", str(min(jobs(), 4)), "tests/python/metal_sanitized.py")
+    run(*pytest_command(tests), variables=variables)
+
+
 def addresses(arguments: list[str]) -> int:
     """The Python tests under AddressSanitizer and UndefinedBehaviorSanitizer."""
+    whole = not arguments or arguments[0] in PARTS
     arguments = take_part(arguments)
     environment("test")
+    if whole:
+        kernels_of_metal()
     folder = BUILD / "sanitize"
     configure(folder, "-DMLX_SANITIZE=address,undefined", only_this())
     compile(folder, "core", "mlxc", "mlx_fake")  # not the stubs: they import it
