@@ -208,6 +208,24 @@ void compile_to(const fs::path& to, const fs::path& folder, const std::string& s
   fs::rename(files.at("kernels.so"), to);
 }
 
+/// The source with its first part A replaced by B, where MLX_EMULATION_CHANGE is A=>B, for tests.
+std::string changed(std::string source) {
+  const char* const given = std::getenv("MLX_EMULATION_CHANGE");
+  const std::string change = given ? given : "";
+  const size_t arrow = change.find("=>");
+  if (arrow == change.npos) return source;
+  const size_t at = source.find(change.substr(0, arrow));
+  return at == source.npos ? source : source.replace(at, arrow, change.substr(arrow + 2));
+}
+
+/// Writes a source to a new file of the folder that MLX_EMULATION_SOURCES names, for tests.
+void note_source(const std::string& source) {
+  const char* const folder = std::getenv("MLX_EMULATION_SOURCES");
+  if (!folder) return;
+  static std::atomic<unsigned> next{0};
+  std::ofstream(fs::path(folder) / (std::to_string(next++) + ".metal")) << source;
+}
+
 }  // namespace
 
 Compiled::~Compiled() { dlclose(library_); }
@@ -229,7 +247,9 @@ Code Compiled::code() const {
   return {};
 }
 
-std::shared_ptr<Compiled> compile(const std::string& source, std::string& error) {
+std::shared_ptr<Compiled> compile(const std::string& text, std::string& error) {
+  const std::string source = changed(text);
+  note_source(source);
   try {
     static const Folder folder;
     const fs::path path = folder.path() / (name_of(source) + ".so");

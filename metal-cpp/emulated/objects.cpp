@@ -17,6 +17,8 @@ namespace {
 
 constexpr size_t kPage = 4096, kZone = 256;
 constexpr unsigned char kZoneByte = 0xff;  // NaN as any float, so that reads show as well
+// Pages of larger buffers are not touched.
+constexpr size_t kMostFilled = size_t{1} << 30;
 
 /// Bytes of a buffer with a page before it and at least a zone behind it.
 size_t mapped(size_t length) { return (length + kZone + 2 * kPage - 1) / kPage * kPage; }
@@ -54,7 +56,13 @@ Buffer::Memory Buffer::map(size_t length) {
     if (places[0] != MAP_FAILED) munmap(places[0], size);
     throw std::bad_alloc();
   }
-  std::memset(places[0], kZoneByte, size);
+  char* const first = static_cast<char*>(places[0]);
+  if (length <= kMostFilled) {
+    std::memset(first, kZoneByte, size);
+  } else {
+    std::memset(first + kPage - kZone, kZoneByte, kZone);
+    std::memset(first + kPage + length, kZoneByte, kZone);
+  }
   for (void* place : places) watch(static_cast<char*>(place), length);
   return {static_cast<char*>(places[0]) + kPage, static_cast<char*>(places[1]) + kPage};
 }

@@ -1,14 +1,17 @@
 """Compiles texts of kernels as Metal gets them, by clang: `check.py ZIG`, ZIG of ziglang.
 
 Memory of the device, of the block, of the thread and constants are different spaces, so a pointer
-or reference with a wrong one is an error. A pointer without one is of any space here, and an error
-in Metal. The math library has known errors, since this language copies no classes from constants;
-they are left out, and so are errors that name its class of 64 bits.
+or reference with a wrong one is an error. Each text is compiled twice. A pointer without a space is
+of any space at first, and then of the thread's; in Metal it is an error. The math library has known
+errors, since this language copies no classes from constants; they are left out, and so are errors
+that name its class of 64 bits. The printed programs of printed.py are compiled in the same way.
 """
 
+import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +19,7 @@ sys.path.insert(0, str(ROOT / "cmake"))
 import metal_texts  # noqa: E402
 
 KERNELS = metal_texts.KERNELS
+PROGRAMS = ROOT / "tests" / "metal" / "printed"
 # A text, the type of its arguments, and instances.
 SUM = "Sum<float, float>, Plain, float, FromMemory<float, true>"
 SUM_OF_PROGRAM = "Sum<float, float>, Plain, float, Source"
@@ -193,6 +197,16 @@ void unit_of_rows(thread const Place& place, constant Words<8>& p) {
 """,
 }
 OF_MATH = re.compile(r"Double|Literal|LogSumExp|'__generic A \*'|ErfPart|Lane<|Cx<")
+# Functions that no class declares have the thread's space alone, where no pointer is of any space.
+OF_CLASSES = re.compile(
+    "implicitly-deleted|no matching (constructor|conversion)|overloaded '='|object parameter"
+)
+# A printed kernel is a function here, since kernels have no references as parameters there. It
+# stays a kernel where it declares memory of the block.
+SHARING = re.compile(r"^MLX_IN_STEP_KERNEL\((\w+), (\S+), p\) \{", re.M)
+AS_KERNEL = r"""
+__kernel void \1(constant long* p_, uint mlx_thread, uint mlx_block, uint mlx_blocks) {
+constant \2& p = *reinterpret_cast<constant \2*>(p_);"""
 
 
 class Whole:
@@ -226,13 +240,30 @@ class Whole:
         self.append(text, path)
 
 
-def source(file: str, change: tuple[str, str] | None = None) -> Whole:
-    """The text of a file's instances; `change`: a part, and its replacement."""
+Change = tuple[str, str] | None  # a part of a text, and its replacement
+
+
+def beginning(file: str) -> Whole:
+    """The text that a source has before its kernels."""
     whole = Whole()
     whole.append((ROOT / "tests/metal/language.h").read_text(), "language.h")
     whole.include(metal_texts.OWN + "device/prelude.h")
     whole.include(f"{KERNELS}{file}.cuh")
     whole.append("using namespace mlx::core; using namespace mlx::core::mlx_device;", "")
+    return whole
+
+
+def changed(whole: Whole, change: Change) -> Whole:
+    """The text with a part replaced."""
+    if change:
+        assert any(change[0] in line for line in whole.lines), change
+        whole.lines = [line.replace(*change) for line in whole.lines]
+    return whole
+
+
+def source(file: str, change: Change = None) -> Whole:
+    """The text of a file's instances."""
+    whole = beginning(file)
     place = "namespace mlx { namespace core { namespace mlx_device {"
     whole.append(f"{place}{PRINTED.get(file, '')}}} }} }}", f"{KERNELS}{file}.cuh")
     number = 0
@@ -242,25 +273,43 @@ def source(file: str, change: tuple[str, str] | None = None) -> Whole:
             call = call.replace("Packed::", "mlx::core::mlx_device::Packed::")
             whole.append(f"{name} {{ mlx_device::{call}(place, p); }}", f"{KERNELS}{file}.cuh")
             number += 1
-    if change:
-        assert any(change[0] in line for line in whole.lines), change
-        whole.lines = [line.replace(*change) for line in whole.lines]
-    return whole
+    return changed(whole, change)
+
+
+def printed(name: str, change: Change = None) -> list[Whole]:
+    """The texts of a printed program's kernels."""
+    parts = re.split(r"^// (\w+)\.cuh\n", (PROGRAMS / f"{name}.metal").read_text(), flags=re.M)[1:]
+    kernels = []
+    for family, text in zip(parts[::2], parts[1::2], strict=True):
+        kernels.append(beginning(family))
+        kernels[-1].append(SHARING.sub(AS_KERNEL, text), f"{KERNELS}{name}.metal")
+    return [changed(whole, change) for whole in kernels]
 
 
 def errors(zig: str, whole: Whole) -> list[str]:
     """The errors in texts of kernels."""
-    file = ROOT / "build" / "metal_translated.cl"
-    file.write_text("\n".join(whole.lines))
+    found = [e for any_space in (True, False) for e in found_by(zig, whole, any_space)]
+    return list(dict.fromkeys(found))
+
+
+def refused(zig: str, whole: Whole) -> bool:
+    """Whether a text has errors."""
+    return bool(found_by(zig, whole, any_space=True) or found_by(zig, whole, any_space=False))
+
+
+def found_by(zig: str, whole: Whole, any_space: bool) -> list[str]:
+    """The errors of clang where pointers without a space are of any, or of the thread's."""
     options = ["-cc1", "-x", "clcpp", "-cl-std=clc++2021", "-triple", "spir64-unknown-unknown"]
-    options += ["-cl-ext=-all,+__opencl_c_generic_address_space", "-fsyntax-only"]
-    command = [zig, "clang", *options, "-ferror-limit", "0", str(file)]
-    run = subprocess.run(command, capture_output=True, text=True)
+    space = ",+__opencl_c_generic_address_space" if any_space else ""
+    options += [f"-cl-ext=-all{space}", "-fsyntax-only"]
+    command = [zig, "clang", *options, "-ferror-limit", "0", "-"]
+    run = subprocess.run(command, capture_output=True, text=True, input="\n".join(whole.lines))
     found = []
     for line, text in re.findall(r"^\S+?:(\d+):\d+: (?:fatal )?error: (.*)$", run.stderr, re.M):
         path = whole.files[int(line) - 1]
         in_kernels = path.startswith(KERNELS) and not path.endswith("prelude.cuh")
-        if (in_kernels or path == "language.h") and not OF_MATH.search(text):
+        known = OF_MATH.search(text) or (not any_space and OF_CLASSES.search(text))
+        if (in_kernels or path == "language.h") and not known:
             found.append(f"{Path(path).name}: {text}: {whole.lines[int(line) - 1].strip()}")
     return found
 
@@ -278,20 +327,34 @@ WRONG = [
     ("conv", ("constant const ConvArguments& p;", "thread const ConvArguments& p;")),
     ("attention", ("MLX_SHARED_SPACE float (&to)[N][kRow]", "thread float (&to)[N][kRow]")),
 ]
+WRONG_PROGRAMS = [
+    ("chain", ("const auto in0 = memory", "const float* in0 = memory")),
+    ("across", ("<SharedPointer<float>>(tile0", "<DevicePointer<float>>(tile0")),
+    ("reduction", ("DevicePointer<const float> in0;", "const float* in0;")),
+    ("rows", ("MLX_THREAD const float (&a0)[32]", "MLX_DEVICE const float (&a0)[32]")),
+    ("scalars", ("const float v1 =", "const double v1 =")),
+]
 
 
 def main(zig: str) -> int:
     """Prints the errors of each text, and wrong kernels that have none; 1 where there are some."""
-    failed = 0
-    for file in INSTANCES:
-        found = errors(zig, source(file))
-        print(f"{file}: {len(found)} errors as Metal's language")
-        print("".join(f"  {e}\n" for e in found), end="")
-        failed += len(found)
-    for file, change in WRONG:
-        if not errors(zig, source(file, change)):
-            print(f"{file}: no error with {change[1]}")
-            failed += 1
+    texts = {file: [source(file)] for file in INSTANCES}
+    programs = sorted(p.stem for p in PROGRAMS.glob("*.metal"))
+    texts |= {f"printed {name}": printed(name) for name in programs}
+    wrong = {f"{file}: {change[1]}": [source(file, change)] for file, change in WRONG}
+    wrong |= {f"{name}: {change[1]}": printed(name, change) for name, change in WRONG_PROGRAMS}
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        found = threads.map(lambda w: [e for one in w for e in errors(zig, one)], texts.values())
+        are_refused = threads.map(lambda w: any(refused(zig, one) for one in w), wrong.values())
+        failed = 0
+        for name, all_errors in zip(texts, found, strict=True):
+            print(f"{name}: {len(all_errors)} errors as Metal's language")
+            print("".join(f"  {e}\n" for e in all_errors), end="")
+            failed += len(all_errors)
+        for name, was_refused in zip(wrong, are_refused, strict=True):
+            if not was_refused:
+                print(f"no error where a text is wrong: {name}")
+                failed += 1
     return failed > 0
 
 

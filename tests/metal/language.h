@@ -7,6 +7,7 @@
 #define constant __constant
 #define thread __private
 #define global mlx_global  // a word of that language alone
+#define kernel
 #define INFINITY __builtin_huge_valf()
 #define NAN __builtin_nanf("")
 #define atomic_uint metal::atomic<uint>

@@ -261,7 +261,7 @@ MLX_FN void attention_parts(const AttentionArguments& p) {
   const int64_t all = p.batches * p.heads * p.queries * p.width;
   for (int64_t x = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; x < all;
        x += static_cast<int64_t>(gridDim.x) * kThreads) {
-    const float* parts = memory<const float>(p.partials) + x / p.width * p.splits * (p.width + 2);
+    const auto parts = memory<const float>(p.partials) + x / p.width * p.splits * (p.width + 2);
     float most = -__builtin_inff(), sum = 0, total = 0;
     for (int64_t s = 0; s < p.splits; ++s)
       most = Larger()(most, parts[s * (p.width + 2) + p.width]);
