@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 #include "fiber.h"
 #include "ticks.h"
 
@@ -52,6 +56,41 @@ double limit_of_environment() {
                              " given; accepted: a positive number");
   return seconds;
 }
+
+/// How arithmetic treats subnormal floats: bits of the processor's control register, which all
+/// fibers of a thread share.
+class Subnormals {
+ public:
+  /// Sets the bits that MLX_EMULATION_SUBNORMALS asks for.
+  Subnormals() : before_(control()) {
+    const char* text = std::getenv("MLX_EMULATION_SUBNORMALS");
+    const std::string_view given = text ? text : "keep";
+    if (given == "flush")
+      set_control(before_ | kFlush);
+    else if (given != "keep")
+      throw std::runtime_error("[metal] MLX_EMULATION_SUBNORMALS=" + std::string(given) +
+                               " given; accepted: keep, flush");
+  }
+  Subnormals(const Subnormals&) = delete;
+  ~Subnormals() { set_control(before_); }
+
+ private:
+#if defined(__x86_64__)
+  static constexpr unsigned kFlush = 0x8040;  // of results, and of operands
+  static unsigned control() { return _mm_getcsr(); }
+  static void set_control(unsigned bits) { _mm_setcsr(bits); }
+  const unsigned before_;
+#else
+  static constexpr uint64_t kFlush = uint64_t{1} << 24;
+  static uint64_t control() {
+    uint64_t bits;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(bits));
+    return bits;
+  }
+  static void set_control(uint64_t bits) { __asm__ volatile("msr fpcr, %0" : : "r"(bits)); }
+  const uint64_t before_;
+#endif
+};
 
 constexpr size_t kStackBytes = size_t{kAddressSanitizer ? 256 : 64} << 10;
 constexpr size_t kGuard = 4 << 10;  // bytes behind threadgroup memory, which stay as they are
@@ -400,23 +439,17 @@ const Hooks hooks = {
     [](unsigned id, size_t bytes, size_t alignment) { return group->shared(id, bytes, alignment); },
 };
 
-std::string run(const Dispatch& dispatch) {
-  Order order;
-  double seconds;
-  try {
-    order = order_of_environment();
-    seconds = limit_of_environment();
-    thread_local const Ticks ticks([](const char* place) {
-      if (group) group->tick(place);
-    });
-    (void)ticks;
-  } catch (const std::exception& e) {
-    return e.what();
-  }
+std::string run(const Dispatch& dispatch) try {
+  Order order = order_of_environment();
+  const Subnormals subnormals;
+  thread_local const Ticks ticks([](const char* place) {
+    if (group) group->tick(place);
+  });
+  (void)ticks;
 #ifdef __SANITIZE_ADDRESS__
   __asan_set_error_report_callback(end_report);
 #endif
-  Group threads(order, seconds);
+  Group threads(order, limit_of_environment());
   threads.set(dispatch);
   group = &threads;
   std::string error;
@@ -427,6 +460,8 @@ std::string run(const Dispatch& dispatch) {
         error = threads.run({x, y, z});
   group = nullptr;
   return error;
+} catch (const std::exception& e) {
+  return e.what();
 }
 
 }  // namespace emulated

@@ -30,8 +30,9 @@ struct Dispatch {
 /// The environment variable MLX_EMULATION_ORDER says in which order threads run between two
 /// collectives: `even` (the default) takes SIMD groups in turns, from collective to collective;
 /// `forward` and `backward` let a SIMD group run up to the next barrier; an integer is the seed of
-/// random turns. MLX_EMULATION_SECONDS limits the processor time of a dispatch, by default to 300
-/// seconds.
+/// random turns. With MLX_EMULATION_SUBNORMALS=flush, subnormal operands and results of float32
+/// arithmetic are zeros of their sign; `keep` is the default. MLX_EMULATION_SECONDS limits the
+/// processor time of a dispatch, by default to 300 seconds.
 std::string run(const Dispatch& dispatch);
 
 /// The functions that kernels call on the thread that runs them.

@@ -410,6 +410,24 @@ kernel void k(device float* out [[buffer(0)]], uint t [[thread_position_in_threa
   CHECK(std::memcmp(first.data(), second.data(), 64 * sizeof(float)) != 0);
 }
 
+TEST_CASE("metal-cpp: arithmetic keeps subnormal numbers, or takes them as zeros") {
+  // A result, an operand, a comparison, a copy, a number of 16 bits.
+  const Program p{
+      "kernel void k(device float* x [[buffer(0)]]) {"
+      "  x[3] = x[1] > 0.0f; x[4] = x[1]; x[2] = x[1] * 16.0f; x[0] = x[0] * 0.5f;"
+      "  x[5] = float(half(x[5]) * half(0.5f)); }",
+      {{0x1p-126f, 0x1p-127f, 0, 0, 0, 0x1p-15f}},
+      {1, 1, 1},
+      {1, 1, 1}};
+  CHECK(run(p)[0] == std::vector<float>{0x1p-127f, 0x1p-127f, 0x1p-123f, 1, 0x1p-127f, 0x1p-16f});
+  {
+    const Variable flush("MLX_EMULATION_SUBNORMALS", "flush");
+    CHECK(run(p)[0] == std::vector<float>{0, 0x1p-127f, 0, 0, 0x1p-127f, 0x1p-16f});
+  }
+  const Variable other("MLX_EMULATION_SUBNORMALS", "some");
+  CHECK(error_of(p) == "[metal] MLX_EMULATION_SUBNORMALS=some given; accepted: keep, flush");
+}
+
 TEST_CASE("metal-cpp: command buffers of a queue run in order, and a failed one stops no other") {
   const auto gpu = device();
   const objc::Pool pool;

@@ -22,12 +22,8 @@ AGREE = [
 ]
 
 
-CHECKS = [
-    "metal_checks",
-    "metal_memory",
-    "fourier_checks",
-    *(AGREE if selection.EVERYTHING else []),
-]
+CHECKS = ["metal_memory", "fourier_checks", *(AGREE if selection.EVERYTHING else [])]
+CHECKS += [f"metal{name}_checks" for name in ("", "_source", "_subnormal")]
 
 
 @pytest.mark.parametrize("file", CHECKS)
