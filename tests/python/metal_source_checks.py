@@ -51,6 +51,7 @@ print(len(seen))
 """
 
 
+@pytest.mark.sampled(0.4)  # --all runs all
 @pytest.mark.parametrize("name", BARRIERS)
 def test_a_missing_barrier_changes_bits(name):
     """Two orders of threads give other bits without it, and equal ones with it."""

@@ -51,6 +51,7 @@ def alike(got, want):
     return (got == want) | ((got != got) & (want != want)) | below
 
 
+@pytest.mark.sampled(0.4)  # --all runs all
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("names", [unary, binary])
 def test_elementwise_ops(flushing, names, dtype):
@@ -92,6 +93,7 @@ for x, y in zip(*found, strict=True):
 """
 
 
+@pytest.mark.sampled(0.4)
 def test_results_of_ordinary_numbers():
     """Kernels of families give the same ones, up to sums of what underflows."""
     assert run_program(FAMILIES, MLX_DEVICE="") == (0, "", "")
