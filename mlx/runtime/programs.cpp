@@ -37,6 +37,8 @@ void ProgramBuilder::find_inputs() {
     position_of_[group_->members[p].item] = static_cast<uint32_t>(p);
   inputs_.clear();
   maps_.clear();
+  inputs_.reserve(2 * group_->members.size());  // as many as binary ops have
+  maps_.reserve(2 * group_->members.size());
   for (const Member& m : group_->members) {
     for (Node* in : computed_from(*items_[m.item].node)) {
       uint32_t k = item_index(in);
@@ -260,6 +262,7 @@ Layout ProgramBuilder::root_layout(const Step& step) {
 Strides ProgramBuilder::output_strides(const Step& step) {
   static const MemoryOrder constant{};
   orders_.clear();  // of the inputs, then of the members
+  orders_.reserve(step.n_inputs + group_->members.size());
   for (int k = 0; k < step.n_inputs; ++k)
     orders_.push_back(memory_order(step.operands[k].strides, iteration()));
   size_t input = 0;

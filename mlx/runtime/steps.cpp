@@ -22,6 +22,10 @@ StepBuilder::Open& StepBuilder::open(int stream) {
   fresh.segment.backend = t.backend;
   fresh.segment.space = t.space;
   fresh.segment.alignment = static_cast<size_t>(t.caps.alignment);
+  fresh.segment.steps.reserve(kFew);
+  fresh.segment.slots.reserve(kFew);
+  fresh.segment.in_place.reserve(kFew);
+  fresh.binding_of.reserve(kFew);
   return fresh;
 }
 
@@ -67,8 +71,6 @@ void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, ui
   constexpr int64_t kNeverBrief = 1 << 20;
   if (step.op && (step.op->communicates || !step.routines.empty())) plan_.bytes += kNeverBrief;
   const bool communicates = step.op && step.op->communicates;
-  constexpr size_t kFewSteps = 8;  // which the first allocation holds
-  if (to.segment.steps.empty()) to.segment.steps.reserve(kFewSteps);
   to.segment.steps.push_back(std::move(step));
   to.segment.in_place.push_back(in_place);
   // A launch waits for all of its inputs: communication starts when its own are there.

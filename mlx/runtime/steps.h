@@ -25,7 +25,10 @@ void find_lifetimes(Plan& plan);
 /// streams that do not exchange anything have one segment each.
 class StepBuilder {
  public:
-  StepBuilder(const Targets& targets, Plan& plan) : targets_(targets), plan_(plan) {}
+  StepBuilder(const Targets& targets, Plan& plan) : targets_(targets), plan_(plan) {
+    plan.slots.reserve(kFew);
+    writer_of_.reserve(kFew);
+  }
 
   int add_slot(SlotKind kind, size_t bytes);
   Slot& slot(int i) { return plan_.slots[i]; }
@@ -40,6 +43,7 @@ class StepBuilder {
   void finish();
 
  private:
+  static constexpr size_t kFew = 8;  ///< slots and steps, which the first allocation holds
   struct Open {
     Segment segment;
     std::vector<int> binding_of;  // per slot, or -1

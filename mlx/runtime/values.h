@@ -9,7 +9,9 @@ namespace mlx::core {
 class ValueTable {
  public:
   ValueTable(const Schedule& items, StepBuilder& steps, Plan& plan)
-      : items_(items), steps_(steps), plan_(plan), location_of_(items.size(), -1) {}
+      : items_(items), steps_(steps), plan_(plan), location_of_(items.size(), -1) {
+    locations_.reserve(items.size());
+  }
 
   /// The location of an item whose inputs have theirs. Copies that views need run on `stream`.
   const Location& resolve(uint32_t item, int stream);
