@@ -23,7 +23,7 @@ constexpr size_t kMostFilled = size_t{1} << 30;
 /// Bytes of a buffer with a page before it and at least a zone behind it.
 size_t mapped(size_t length) { return (length + kZone + 2 * kPage - 1) / kPage * kPage; }
 
-/// Where a buffer is mapped, with AddressSanitizer told of what is not its own.
+/// Tells AddressSanitizer of the bytes around a mapped buffer.
 void watch(const char* place, size_t length) {
   poison(place, kPage);
   poison(place + kPage + length, mapped(length) - kPage - length);
