@@ -124,52 +124,6 @@ def test_reductions():
     check(mx.mean, values(mx.int32, (5, 70)), axis=0)
 
 
-def scores(q, k, stream):
-    return mx.einsum("bqhd,bkhd->bhqk", q, k, stream=stream)
-
-
-def weighted(p, v, stream):
-    return mx.einsum("bhqk,bkhd->bqhd", p, v, stream=stream)
-
-
-# Products whose batch axes do not merge: a view of the left side, or the function; the shapes; how
-# many calls of the library each takes.
-BATCHES = {
-    "attention, scores": (scores, (2, 5, 3, 4), (2, 7, 3, 4), 2),
-    "attention, values": (weighted, (2, 3, 5, 7), (2, 7, 3, 4), 2),
-    "one axis": (None, (6, 3, 4), (6, 4, 5), 1),
-    "repeated outer axis": (None, (2, 1, 3, 4), (2, 6, 4, 5), 2),
-    "repeated inner axis": (None, (4, 3, 4), (2, 4, 4, 5), 2),
-    "shared right side": (None, (2, 6, 3, 4), (4, 5), 1),
-    "backwards": (lambda a: a[::-1], (3, 4, 5), (3, 5, 2), 3),
-    "three axes": (lambda a: a.transpose(2, 1, 0, 3, 4), (2, 3, 4, 2, 5), (4, 3, 2, 5, 2), 6),
-    "many positions": (lambda a: a.swapaxes(0, 1), (70, 80, 2, 3), (80, 70, 3, 2), 1),
-    "no elements": (None, (2, 0, 3, 4), (2, 1, 4, 5), 0),
-}
-
-
-@pytest.mark.parametrize("name", BATCHES)
-@pytest.mark.parametrize("adds", [False, True], ids=["product", "sum"])
-def test_batches_of_products_go_to_the_library(name, adds):
-    driver, library = second_backend.host_driver(), 3
-    of, left, right, calls = BATCHES[name]
-    a, b = (values(mx.float32, s, k) / 10 for k, s in ((1, left), (2, right)))
-    c = mx.zeros(())
-    if of in (scores, weighted):
-        product = of
-    elif adds:
-        c = values(mx.float32, right[-1:], 3)
-        product = lambda a, b, stream: mx.addmm(c, of(a) if of else a, b, stream=stream)  # noqa: E731
-    else:
-        product = lambda a, b, stream: mx.matmul(of(a) if of else a, b, stream=stream)  # noqa: E731
-    want = product(a, b, mx.cpu)
-    mx.eval(a, b, c, want, mx.ones((2, 2)) @ mx.ones((2, 2)))  # the library is open
-    driver.mlx_host_fail(library, 0, 0)
-    got = product(a, b, mx.gpu)
-    assert np.allclose(np.array(got), np.array(want), rtol=1e-5, atol=1e-6)
-    assert driver.mlx_host_calls(library) == calls
-
-
 def test_ops_without_a_kernel_run_through_the_cpu():
     x = values(mx.float32, (30, 40))
     check(lambda a, stream: mx.linalg.qr(a, stream=stream)[1], x)
@@ -320,35 +274,6 @@ def test_memory_figures():
     mx.synchronize()
     mx.clear_cache()
     assert mx.get_cache_memory() == 0 or mx.get_active_memory() == before
-
-
-def rounded(a, kept):
-    """The float32 values with so many significant bits, to even."""
-    bits, gone = np.array(a).view(np.uint32).astype(np.uint64), 24 - kept
-    bits += (1 << (gone - 1)) - 1 + (bits >> gone & 1)
-    return mx.array((bits >> gone << gone).astype(np.uint32).view(np.float32))
-
-
-@pytest.mark.parametrize(("name", "kept"), [("high", 11), ("medium", 8)])
-def test_products_round_their_operands_where_that_is_allowed(name, kept):
-    a, b = values(mx.float32, (9, 20), 1), values(mx.float32, (20, 6), 2)
-    want = rounded(a, kept) @ rounded(b, kept)
-    assert bits(want) != bits(a @ b)
-    with mx.matmul_precision(name):
-        assert bits(a @ b) == bits(want)
-        assert bits(mx.addmm(b[:1], a, b)) == bits(want + b[:1])
-        later = a @ b
-        slope = mx.grad(lambda a: (a @ b).sum())
-    assert bits(later) == bits(want)  # the state when it was built
-    assert bits(slope(a)) == bits(mx.ones((9, 6)) @ b.T)  # it is built as it is called
-    with mx.matmul_precision(name):
-        assert bits(slope(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
-
-    def f(a):
-        with mx.matmul_precision(name):
-            return (a @ b).sum()
-
-    assert bits(mx.grad(f)(a)) == bits(mx.ones((9, 6)) @ rounded(b, kept).T)
 
 
 def test_a_worker_of_the_benchmarks_computes_on_the_gpu():

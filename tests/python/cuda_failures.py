@@ -121,6 +121,20 @@ def test_each_failure_raises(kind, driver):
     driver.mlx_host_fail(kind, 0, 0)
 
 
+def test_a_product_with_a_row_that_failed_is_tried_again(driver):
+    """Its plan, then the product itself."""
+    a, b, row = mx.ones((6, 21)), mx.ones((21, 10)), mx.arange(10.0)
+    mx.eval(a, b, row, mx.addmm(row, a + 0, b))  # the library is open
+    a, b = mx.ones((7, 21)), mx.ones((21, 10))
+    mx.eval(a, b)
+    for _ in range(2):
+        driver.mlx_host_fail(LIBRARY, 1, 1)
+        with pytest.raises(ERRORS):
+            mx.eval(mx.addmm(row, a, b))
+        driver.mlx_host_fail(LIBRARY, 0, 0)
+        assert mx.addmm(row, a, b).tolist() == [[21.0 + k for k in range(10)]] * 7
+
+
 def test_code_that_does_not_load(driver):
     """A kernel that cannot be compiled or loaded raises, and is tried again."""
     x = mx.arange(5.0)

@@ -28,6 +28,7 @@ def test_on_a_driver_of_the_host():
         "cuda_convolutions.py",
         "cuda_failures.py",
         "cuda_kernels.py",
+        "cuda_products.py",
         "test_gpu_interop.py",
     )
     failed = run_checks("cuda-host", *(str(HERE / name) for name in files), timeout=600)

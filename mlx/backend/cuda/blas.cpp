@@ -4,6 +4,7 @@
 #include <atomic>
 #include <complex>
 
+#include "mlx/backend/cuda/blas_types.h"
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/libraries.h"
 #include "mlx/backend/gpu/threads.h"
@@ -28,15 +29,12 @@ struct Cublas {
                  int64_t, int, int) = nullptr;
   bool found = false;
 };
-constexpr int kNoTranspose = 0, kTranspose = 1, kDefaultAlgorithm = -1;
-constexpr int kCompute32 = 68, kCompute64 = 70, kCompute32Bfloat16 = 75, kCompute32Tf32 = 77;
+constexpr int kDefaultAlgorithm = -1;
 constexpr int kNoReducedPrecision = 16;  // sums of 16-bit products stay in float32
 
 Cublas open_cublas() {
   Cublas c;
-  void* library = open_library_of_device("MLX_CUDA_BLAS", {"libcublas.so.13", "libcublas.so.12"},
-                                         "libcublasLt.so");
-  FunctionFinder find(library);
+  FunctionFinder find(open_blas());
   find(c.create, "cublasCreate_v2");
   find(c.destroy, "cublasDestroy_v2");
   find(c.set_stream, "cublasSetStream_v2");
@@ -55,7 +53,22 @@ void check_blas(int status, const char* what) {
   if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
 }
 
-/// The library's number for a dtype; -1 where it has none.
+/// The types with which the library computes.
+int compute_of(const gpu::Gemm& g) {
+  if (g.type == float64 || g.type == complex128) return kCompute64;
+  if (g.type != float32 && g.type != complex64) return kCompute32;
+  return g.precision == Precision::high     ? kCompute32Tf32
+         : g.precision == Precision::medium ? kCompute32Bfloat16
+                                            : kCompute32;
+}
+
+}  // namespace
+
+void* open_blas() {
+  return open_library_of_device("MLX_CUDA_BLAS", {"libcublas.so.13", "libcublas.so.12"},
+                                "libcublasLt.so");
+}
+
 int blas_type(Dtype t) {
   switch (t.val()) {
     case Dtype::Val::float32:
@@ -74,17 +87,6 @@ int blas_type(Dtype t) {
       return -1;
   }
 }
-
-/// The types with which the library computes.
-int compute_of(const gpu::Gemm& g) {
-  if (g.type == float64 || g.type == complex128) return kCompute64;
-  if (g.type != float32 && g.type != complex64) return kCompute32;
-  return g.precision == Precision::high     ? kCompute32Tf32
-         : g.precision == Precision::medium ? kCompute32Bfloat16
-                                            : kCompute32;
-}
-
-}  // namespace
 
 bool Blas::has(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
 

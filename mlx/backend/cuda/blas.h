@@ -1,6 +1,7 @@
 // Products through cuBLAS, where that library is found.
 #pragma once
 
+#include "mlx/backend/cuda/blas_rows.h"
 #include "mlx/backend/cuda/stream_handles.h"
 #include "mlx/backend/gpu/libraries.h"
 
@@ -10,9 +11,12 @@ class CudaHardware;
 
 class Blas final : public gpu::ProductLibrary {
  public:
-  explicit Blas(CudaHardware& hardware) : hardware_(hardware) {}
+  explicit Blas(CudaHardware& hardware) : hardware_(hardware), with_rows_(hardware) {}
   bool has(Dtype type) override;
   void run(gpu::Queue& queue, const gpu::Gemm& g) override;
+  std::shared_ptr<const gpu::RowProductPlan> plan(const gpu::RowProduct& product) override {
+    return with_rows_.plan(product);
+  }
   /// Gives back what the library has for a stream.
   void forget(gpu::StreamHandle stream) noexcept;
 
@@ -23,6 +27,7 @@ class Blas final : public gpu::ProductLibrary {
 
   CudaHardware& hardware_;
   StreamHandles<Handle> handles_;
+  RowProducts with_rows_;
 };
 
 }  // namespace mlx::core::cuda

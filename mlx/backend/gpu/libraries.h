@@ -31,12 +31,37 @@ struct Gemm {
   double alpha, beta;
 };
 
+/// out = alpha * a b + row, which is added to each row of the result. Matrices lie as for `Gemm`,
+/// rows of the result without gaps; the dtype has 16 or 32 bits.
+struct RowProduct {
+  int64_t m, n, k, a_row, b_row;
+  bool a_transposed, b_transposed;
+  Dtype::Val type;
+  auto operator<=>(const RowProduct&) const = default;
+};
+/// Addresses of its operands are multiples of this.
+inline constexpr uint64_t kRowProductAlignment = 16;
+
+/// The library's plan of such a product on one device.
+struct RowProductPlan {
+  virtual ~RowProductPlan() = default;
+  /// The temporary memory of `run`.
+  virtual size_t work_bytes() const = 0;
+  struct Operands {
+    uint64_t a, b, row, out, work;
+  };
+  /// Enqueues it.
+  virtual void run(Queue& queue, const Operands& at, double alpha) const = 0;
+};
+
 struct ProductLibrary {
   virtual ~ProductLibrary() = default;
   /// Whether products of the dtype can run there; opens the library on first use.
   virtual bool has(Dtype type) = 0;
   /// Enqueues it.
   virtual void run(Queue& queue, const Gemm& g) = 0;
+  /// A plan, which is kept for later requests; null where the library has none.
+  virtual std::shared_ptr<const RowProductPlan> plan(const RowProduct& product) = 0;
 };
 
 inline bool has_products(Hardware& hardware, Dtype type) {

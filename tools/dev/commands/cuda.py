@@ -42,6 +42,7 @@ def checks(everything: bool = True) -> list[str]:
         "cuda_convolutions.py",
         "cuda_failures.py",
         "cuda_kernels.py",
+        "cuda_products.py",
         "test_gpu_interop.py",
     )
     agree = sorted(tests.glob("test_devices_agree*.py"))

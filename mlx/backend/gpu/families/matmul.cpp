@@ -154,6 +154,29 @@ bool plan_blas(const Operands& x, const DeviceState& device, LibraryProducts& to
   return true;
 }
 
+/// The library's plan of an addmm whose addend is a row of the result, of a product of two matrices
+/// with more than one row and column. Null where it has none.
+std::shared_ptr<const RowProductPlan> plan_row(const Operands& x, const AddmmAttrs& attrs,
+                                               const LibraryProducts& products,
+                                               const DeviceState& device) {
+  const Gemm& g = products.gemm;
+  const bool has_type = g.type == float32 || g.type == float16 || g.type == bfloat16;
+  Strides addend = broadcast(*x.c, x.out.shape).strides;
+  const int64_t column = addend.back();
+  addend.pop_back();
+  if (!has_type || attrs.beta != 1 || g.count > 1 || products.calls() > 1 || g.m < 2 || g.n < 2 ||
+      column != 1 || std::ranges::any_of(addend, [](int64_t stride) { return stride != 0; }))
+    return nullptr;
+  return device.hardware->products()->plan({.m = g.m,
+                                            .n = g.n,
+                                            .k = g.k,
+                                            .a_row = g.a.row,
+                                            .b_row = g.b.row,
+                                            .a_transposed = g.a.transposed,
+                                            .b_transposed = g.b.transposed,
+                                            .type = g.type.val()});
+}
+
 template <bool adds>
 class MatmulKernel final : public StepKernel<MatmulArguments> {
  public:
@@ -176,7 +199,13 @@ class MatmulKernel final : public StepKernel<MatmulArguments> {
       if (!adds) g.precision = precision_of(step.attrs.get());
       g.alpha = p.alpha;
       g.beta = p.beta;
-      if (adds) copies_.add(0, broadcast(*x.c, x.out.shape), 3, x.out, device);
+      if constexpr (adds) {
+        copies_.add(0, broadcast(*x.c, x.out.shape), 3, x.out, device);
+        row_ = plan_row(x, attrs_as<AddmmAttrs>(step.attrs.get()), products_, device);
+        // The operands were others when the workspace was asked for, if they are copies.
+        if (row_ && row_->work_bytes() > 0 && step.workspace < 0) row_ = nullptr;
+        workspace_ = step.workspace;
+      }
       return;
     }
     kernel = kernels::matrix_product(device, x.out.dtype, value_of(x.out.dtype));
@@ -187,6 +216,7 @@ class MatmulKernel final : public StepKernel<MatmulArguments> {
   void run(const Enqueue& to, MatmulArguments& bound,
            std::span<const uint64_t> operands) const override {
     if (!by_library_) return kernel.launch(to, blocks, bound);
+    if (add_row(to, bound, operands)) return;
     copies_.launch(to, operands);
     Gemm g = products_.gemm;
     g.a.address = static_cast<uint64_t>(bound.a);
@@ -196,21 +226,42 @@ class MatmulKernel final : public StepKernel<MatmulArguments> {
     products_.each(g, [&](const Gemm& one) { library.run(to.queue, one); });
   }
 
+  /// False where the library does not add the addend as it stores the product.
+  bool add_row(const Enqueue& to, const MatmulArguments& bound,
+               std::span<const uint64_t> operands) const {
+    if (!row_) return false;
+    auto address = [](int64_t x) { return static_cast<uint64_t>(x); };
+    const RowProductPlan::Operands at = {address(bound.a), address(bound.b), address(bound.addend),
+                                         address(bound.out),
+                                         workspace_ < 0 ? 0 : operands[workspace_]};
+    if ((at.a | at.b | at.row | at.out) % kRowProductAlignment) return false;
+    row_->run(to.queue, at, p.alpha);
+    return true;
+  }
+
   LibraryProducts products_;
   Copies copies_;  // of what is added, to where the library adds it
+  std::shared_ptr<const RowProductPlan> row_;
+  int workspace_ = -1;
   bool by_library_ = false;
 };
 
 template <bool adds>
-bool find(const Attrs*, std::span<const Layout> operands, int, const DeviceState& device,
+bool find(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
           Requirements& needs) {
   const Operands x(operands, adds);
   MatmulArguments p = {};
   // Copies that the library can read: bits do not depend on the layout of an operand.
   if (has_products(*device.hardware, x.out.dtype)) {
     LibraryProducts products;
-    const bool many = plan_blas(x, device, products) && products.calls() > kManyCalls;
-    if (adds) needs.inputs.push_back(Accepts::any);
+    const bool served = plan_blas(x, device, products);
+    const bool many = served && products.calls() > kManyCalls;
+    if constexpr (adds) {
+      needs.inputs.push_back(Accepts::any);
+      if (const auto row =
+              served ? plan_row(x, attrs_as<AddmmAttrs>(attrs), products, device) : nullptr)
+        needs.workspace = row->work_bytes();
+    }
     needs.inputs.push_back(many ? Accepts::rows : Accepts::matrix);
     needs.inputs.push_back(many ? Accepts::rows : Accepts::matrix);
   }
