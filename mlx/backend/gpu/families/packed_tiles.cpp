@@ -81,18 +81,20 @@ PackedWarpgroups packed_warpgroups(const Packing& packing, Dtype x, Dtype scale,
   if (!has_warpgroups(packing, x, scale, p.k, device) || p.m < kFewestGroupRows / (most ? 2 : 1) ||
       p.m > kMostGroupRows || p.n == 0 || p.count == 0)
     return {};
-  // The largest blocks of which each processor gets two, or else one.
+  // The largest blocks of which each processor gets two, or else one: with few of them, warpgroups
+  // divide the inner axis before more blocks unpack the same rows of the matrix.
   const auto blocks = [&](int64_t rows, int64_t columns) {
     return p.count * parts(p.n, columns) * parts(p.m, rows);
   };
-  PackedWarpgroups w = {
-      .blocks = blocks(kGroupRows, kGroupColumns), .rows = kGroupRows, .units = units_of(packing)};
-  if (w.blocks < 2 * device.processors) {
-    w.rows = kGroupRows / 2;
-    w.blocks = blocks(w.rows, kGroupColumns);
-    w.split = w.blocks < device.processors;
-    if (w.split) w.blocks = blocks(w.rows, kGroupColumns / 2);
+  constexpr int64_t kLong = kGroupRows, kShort = kGroupRows / 2;
+  constexpr int64_t kWhole = kGroupColumns, kHalf = kGroupColumns / 2;
+  PackedWarpgroups w = {.rows = kLong, .units = units_of(packing)};
+  if (blocks(kLong, kWhole) < 2 * device.processors) {
+    w.split = blocks(kShort, kWhole) < device.processors;
+    const bool few = blocks(kLong, kHalf) < device.processors * 3 / 4;
+    if (!w.split || few || p.m <= kShort) w.rows = kShort;
   }
+  w.blocks = blocks(w.rows, w.split ? kHalf : kWhole);
   w.blocks = std::min<int64_t>(w.blocks, 1 << 30);
   w.unaligned = FewRows(p.m).text(packing, x, scale, "false");
   return w;
