@@ -137,6 +137,11 @@ class Files {
   fs::path folder_;
 };
 
+/// Libraries of a kernel, without that of C++: the linker takes as long to read it as the compiler
+/// for a small kernel. Sanitizers choose their own.
+constexpr const char* kLibraries =
+    sizeof("" EMULATED_SANITIZERS) > 1 ? "" : " -nostdlib -lm -lc -lgcc";
+
 /// Ends the part of a source that many sources begin with, which is compiled once.
 constexpr const char* kMark = "// The end of the common part.\n";
 
@@ -203,7 +208,8 @@ void compile_to(const fs::path& to, const fs::path& folder, const std::string& s
   std::ofstream(files.at("kernels.cpp"))
       << translate(read_all(files.at("expanded.txt")))
       << "extern \"C\" { const emulated::Hooks* emulated_hooks; }\n";
-  if (!files.run("-include '" + common.header().string() + "' -shared -o kernels.so kernels.cpp"))
+  if (!files.run("-include '" + common.header().string() + "' -shared -o kernels.so kernels.cpp" +
+                 kLibraries))
     throw Refused{read_all(files.at("log.txt"))};
   fs::rename(files.at("kernels.so"), to);
 }
