@@ -71,8 +71,8 @@ def metal(arguments: list[str]) -> int:
     if not arguments:  # a part of the rows, which the date chooses
         orders = ["-n", str(min(jobs(), 4)), "tests/python/metal_orders.py"]
         run_program(*pytest_command(["--backend", "metal", *orders]), variables=PACKAGE)
-    names = ("metal_checks", "metal_memory", "metal_source_checks", "metal_subnormal_checks")
-    files = [f"tests/python/{name}.py" for name in (*names, "fourier_checks")]
+    names = [f"metal{part}_checks" for part in ("", "_math", "_source", "_subnormal")]
+    files = [f"tests/python/{name}.py" for name in (*names, "metal_memory", "fourier_checks")]
     suite(["--backend", "metal", "--all", *(arguments or files)], PACKAGE)
     return 0
 
