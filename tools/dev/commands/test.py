@@ -68,12 +68,12 @@ def metal(arguments: list[str]) -> int:
     run_program(PYTHON, "tests/metal/check.py", ziglang())
     environment("test")
     build()
+    options = ["-n", str(min(jobs(), 4)), "--backend", "metal"]
     if not arguments:  # a part of the rows, which the date chooses
-        orders = ["-n", str(min(jobs(), 4)), "tests/python/metal_orders.py"]
-        run_program(*pytest_command(["--backend", "metal", *orders]), variables=PACKAGE)
+        run_program(*pytest_command([*options, "tests/python/metal_orders.py"]), variables=PACKAGE)
     names = [f"metal{part}_checks" for part in ("", "_math", "_source", "_subnormal")]
     files = [f"tests/python/{name}.py" for name in (*names, "metal_memory", "fourier_checks")]
-    suite(["--backend", "metal", "--all", *(arguments or files)], PACKAGE)
+    suite([*options, "--all", *(arguments or files)], PACKAGE)
     return 0
 
 
