@@ -3,9 +3,12 @@
 ./dev support       writes the page from the case lists of tests/python/cases
 """
 
+import functools
 import inspect
 import itertools
+import json
 import pathlib
+import subprocess
 import sys
 import warnings
 
@@ -17,6 +20,7 @@ import cpu_only  # noqa: E402
 import distributed_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import outcome  # noqa: E402
+import second_backend  # noqa: E402
 from cases.table import device_array  # noqa: E402
 
 import mlx.core as mx  # noqa: E402
@@ -33,6 +37,7 @@ DTYPES = {
     "c64": ["complex64"],
     "c128": ["complex128"],
 }
+BACKENDS = {"NVIDIA": "cuda-host", "Metal": "metal"}
 HEAD = """# What works for which op
 
 `./dev support` writes this page. It calls rows of the case lists (`tests/python/cases`) and notes
@@ -41,6 +46,9 @@ what is accepted; tests of the same rows check the values.
 * dtypes: ● accepted; ◐ accepted in some of the integer dtypes; blank: an error that says so.
 * vjp, jvp: ● there is a derivative; 0: the derivative is zero almost everywhere; blank: an error.
 * vmap: ● the op can be mapped.
+* NVIDIA, Metal: ● kernels or libraries of the device compute it; ◐ some calls; blank: the host
+  does, on copies. Found with float32 where the op takes that, on a driver of the host with
+  stand-ins for NVIDIA's libraries, and on an emulated device for Metal.
 
 ## On a GPU
 
@@ -62,7 +70,8 @@ builds. The GPU computes:
 * `scan` with an array of 4,096 elements or more in an iteration, all of whose ops have kernels.
 
 **The host computes all other ops, on copies of their operands**: the other functions of `linalg`,
-other control flow, `fast.ctc_loss`. It also computes
+other control flow, `fast.ctc_loss`, `special.gammainc`, `gammaincc` and `betainc`,
+`random_gamma_grad`. It also computes
 
 * ops on arrays with more than eight axes, where neighbouring axes cannot be merged into eight;
 * reads and writes at more than eight index arrays;
@@ -185,8 +194,37 @@ def batched(row):
     return False
 
 
-def line(name, rows):
-    """The line of a function."""
+@functools.cache
+def has_kernels(row):
+    """Whether the GPU computes a row by itself, in the first dtype that the row takes; or None.
+
+    A plan that is made once more says nothing, hence the cache.
+    """
+    for dtype in ("float32", "int32", "uint8", "bool_", "complex64"):
+        second_backend.through_the_host()
+        if takes(row, dtype):
+            return not second_backend.through_the_host()
+    return None
+
+
+def kernel_marks(backend):
+    """`{function: its mark}` on a backend that becomes the GPU of this process."""
+    second_backend.use(backend)
+    marks = {}
+    for name, rows in rows_by_function().items():
+        found = [has for row in rows if (has := has_kernels(row)) is not None]
+        marks[name] = "●" if found and all(found) else "◐" if any(found) else ""
+    return marks
+
+
+def kernel_marks_of_process(backend):
+    """The same, found by another process: a process has one GPU."""
+    command = [sys.executable, __file__, "--kernels", backend]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def line(name, rows, on_devices):
+    """The line of a function. `on_devices`: its marks."""
     cells = []
     for members in DTYPES.values():
         found = [any(takes(row, dtype) for row in rows) for dtype in members]
@@ -195,7 +233,7 @@ def line(name, rows):
         marks = {derivative(row, transform) for row in rows}
         cells.append(next((mark for mark in ("●", "0") if mark in marks), ""))
     cells.append("●" if any(batched(row) for row in rows) else "")
-    return f"| {name} | " + " | ".join(cells) + " |"
+    return f"| {name} | " + " | ".join([*cells, *on_devices]) + " |"
 
 
 def rank():
@@ -243,17 +281,23 @@ def without_rows(covered):
     return sorted(names)
 
 
+def heading(first, columns):
+    """The first two lines of a table."""
+    return [f"| {first} | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+
+
 def page():
     """The text of docs/support.md."""
     table = rows_by_function()
     columns = [*DTYPES, "vjp", "jvp", "vmap"]
-    lines = [HEAD, "| op | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    devices = [kernel_marks_of_process(backend) for backend in BACKENDS.values()]
+    lines = [HEAD, *heading("op", [*columns, *BACKENDS])]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        lines += [line(name, rows) for name, rows in table.items()]
+        lines += [line(name, rows, [d[name] for d in devices]) for name, rows in table.items()]
     rest = ", ".join(f"`{name}`" for name in without_rows(table))
     lines += ["", "Functions without rows, which tests of their own cover:", "", *wrapped(rest)]
-    lines += ["", *COLLECTIVES.split("\n"), lines[1].replace("op", "collective"), lines[2]]
+    lines += ["", *COLLECTIVES.split("\n"), *heading("collective", columns)]
     lines += [*collectives(), "", *TESTS.split("\n"), *cpu_only.table()]
     return "\n".join(lines) + "\n"
 
@@ -269,5 +313,10 @@ def wrapped(text, width=105):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--kernels"]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            print(json.dumps(kernel_marks(sys.argv[2])))
+        sys.exit()
     PAGE.write_text(page())
     print(f"{PAGE}: {sum(1 for _ in itertools.filterfalse(str.isspace, PAGE.open()))} lines")

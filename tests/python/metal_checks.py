@@ -6,6 +6,7 @@ layout, fused or not. Ops that have kernels run by these (conftest.py).
 
 import numpy as np
 import pytest
+import second_backend
 from cases.elementwise import parse
 from processes import SANITIZED, run_program
 from test_devices_agree import INTEGERS, bits, values
@@ -521,6 +522,21 @@ assert pathlib.Path(str(path) + "2").read_text() == ""
 
 
 @pytest.mark.sampled(1)
+def test_steps_of_the_cpu_are_named():
+    """Ops that ran through the CPU, for docs/support.md."""
+    x = mx.eye(3) * mx.array([1.0, 2.0, 4.0])
+    mx.eval(x)
+    second_backend.through_the_host()
+    for value, names in (
+        (mx.sin(x) * 0.28125, set()),
+        (mx.linalg.inv(x + 0.4375), {"inv"}),
+        (mx.sin(x.astype(mx.float64)).astype(mx.float32), {"fused/double"}),
+    ):
+        mx.eval(value)
+        assert second_backend.through_the_host() == names
+    assert second_backend.without_kernel() == set()
+
+
 def test_captures(tmp_path):
     """A document names what ran meanwhile; the device refuses until its variable allows it."""
     program = CAPTURED.replace("FOLDER", repr(str(tmp_path)))

@@ -89,9 +89,19 @@ def metal_library():
     return found
 
 
+def through_the_host():
+    """Ops that ran through the CPU since the last call, with "/double" where Metal has no dtype."""
+    if _in_use == "metal":
+        names = metal_library().mlx_metal_borrowed
+    else:
+        names = ctypes.CDLL(str(use_host_driver())).mlx_cuda_borrowed
+        names.restype = ctypes.c_char_p
+    return set(names().decode().split())
+
+
 def without_kernel():
-    """Ops of dtypes that Metal has that ran through the CPU since the last call."""
-    return set(metal_library().mlx_metal_borrowed().decode().split())
+    """Ops of dtypes that the device has that ran through the CPU since the last call."""
+    return {name for name in through_the_host() if "/" not in name}
 
 
 @functools.cache

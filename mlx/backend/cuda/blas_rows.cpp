@@ -1,6 +1,8 @@
 // The functions of cuBLASLt, and plans of products by them.
 #include "mlx/backend/cuda/blas_rows.h"
 
+#include <atomic>
+
 #include "mlx/backend/cuda/blas_types.h"
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/libraries.h"
@@ -80,6 +82,14 @@ void check_blas(int status, const char* what) {
   if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
 }
 
+/// The first plan of a type opens more of the library, and so does the first product.
+enum class Use { plan, product };
+void opened(Dtype::Val type, Use use) {
+  static std::atomic<uint32_t> known = 0;
+  const uint32_t bit = 1u << (2 * static_cast<int>(type) + static_cast<int>(use));
+  if (!(known.fetch_or(bit) & bit)) gpu::drain_at_exit();
+}
+
 /// The library's descriptions of a product, and how it computes it.
 class LtPlan final : public RowProductPlan {
  public:
@@ -95,6 +105,7 @@ class LtPlan final : public RowProductPlan {
   int choose();
 
   const Cublaslt::Handle handle_;
+  const Dtype::Val type_;
   // The library's matrices lie column by column: it makes the transposed product, b before a.
   Cublaslt::Matrix b_ = nullptr, a_ = nullptr, out_ = nullptr;
   Cublaslt::Product product_ = nullptr;
@@ -102,7 +113,8 @@ class LtPlan final : public RowProductPlan {
   mutable std::mutex mutex_;  ///< for the address of the row, which is part of the description
 };
 
-LtPlan::LtPlan(const RowProduct& product, Cublaslt::Handle handle, int& status) : handle_(handle) {
+LtPlan::LtPlan(const RowProduct& product, Cublaslt::Handle handle, int& status)
+    : handle_(handle), type_(product.type) {
   status = describe(product);
   if (!status) status = choose();
 }
@@ -159,13 +171,16 @@ void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
   auto pointer = [](uint64_t address) { return reinterpret_cast<void*>(address); };
   const float scale = static_cast<float>(alpha), nothing = 0;
   void* const row = pointer(at.row);
-  std::lock_guard lock(mutex_);
-  check_blas(c.set_product(product_, kRowAddress, &row, sizeof(row)),
-             "cublasLtMatmulDescSetAttribute");
-  check_blas(c.run(handle_, product_, &scale, pointer(at.b), b_, pointer(at.a), a_, &nothing,
-                   pointer(at.out), out_, pointer(at.out), out_, &chosen_.algorithm,
-                   pointer(at.work), chosen_.work_bytes, queue.stream()),
-             "cublasLtMatmul");
+  {
+    std::lock_guard lock(mutex_);
+    check_blas(c.set_product(product_, kRowAddress, &row, sizeof(row)),
+               "cublasLtMatmulDescSetAttribute");
+    check_blas(c.run(handle_, product_, &scale, pointer(at.b), b_, pointer(at.a), a_, &nothing,
+                     pointer(at.out), out_, pointer(at.out), out_, &chosen_.algorithm,
+                     pointer(at.work), chosen_.work_bytes, queue.stream()),
+               "cublasLtMatmul");
+  }
+  opened(type_, Use::product);
 }
 
 }  // namespace
@@ -187,7 +202,7 @@ std::shared_ptr<const RowProductPlan> RowProducts::plan(const RowProduct& produc
     if (!handle_) status = cublaslt().create(&handle_);
     if (!status) made = std::make_shared<const LtPlan>(product, handle_, status);
   });
-  gpu::drain_at_exit();
+  opened(product.type, Use::plan);
   if (status == kNotSupported)
     made = nullptr;
   else

@@ -3,6 +3,7 @@
 #include "mlx/backend/cuda/hardware.h"
 #include "mlx/backend/cuda/interop.h"
 #include "mlx/backend/gpu/backend.h"
+#include "mlx/backend/gpu/borrow.h"
 #include "mlx/backend/gpu/families/loop.h"
 #include "mlx/backend/gpu/threads.h"
 #include "mlx/backend/nccl/nccl.h"
@@ -111,7 +112,9 @@ class CudaBackend final : public gpu::GpuBackend, public CudaInterop {
       return gpu::prepare_loop(step, state,
                                [&](const Step& inside) { return prepare_step(inside, state); });
     const gpu::KernelEntry* own = step.op ? own_entry(*step.op) : nullptr;
-    return own ? own->prepare(step, state) : gpu::prepare_family(step, state);
+    auto kernel = own ? own->prepare(step, state) : gpu::prepare_family(step, state);
+    if (!kernel && step.op && step.routines.empty()) note_borrowed(step.op->name);
+    return kernel;
   }
 };
 
@@ -132,4 +135,11 @@ MLX_PLUGIN void mlx_register_backend() {
 
 MLX_PLUGIN const char* mlx_missing_device() {
   return mlx::core::cuda::found_devices().reason.c_str();
+}
+
+/// Gives a list of the ops that ran through the CPU since the last call, which is valid up to the
+/// next one: for tests.
+MLX_PLUGIN const char* mlx_cuda_borrowed() {
+  static std::string given;
+  return (given = mlx::core::take_borrowed()).c_str();
 }

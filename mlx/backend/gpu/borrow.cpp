@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <set>
 
 namespace mlx::core {
 
@@ -122,6 +124,32 @@ void BorrowedStep::run(std::span<const uint64_t> operands, const Scalar* constan
     const Region& region = region_of(regions, first);
     copies.to_device(first, region.host + (first - region.first), r.end - r.first);
   }
+}
+
+namespace {
+
+struct Borrowed {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> ops;
+};
+Borrowed& borrowed() {
+  static Borrowed all;
+  return all;
+}
+
+}  // namespace
+
+void note_borrowed(std::string_view op) {
+  std::lock_guard lock(borrowed().mutex);
+  borrowed().ops.emplace(op);
+}
+
+std::string take_borrowed() {
+  std::lock_guard lock(borrowed().mutex);
+  std::string names;
+  for (const std::string& op : borrowed().ops) names += op + ' ';
+  borrowed().ops.clear();
+  return names;
 }
 
 }  // namespace mlx::core

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "mlx/backend/backend.h"
 
@@ -32,5 +34,10 @@ class BorrowedStep {
   Step step_;  // as the CPU sees it
   std::shared_ptr<const Executable> executable_;
 };
+
+/// Notes that an op ran through the CPU.
+void note_borrowed(std::string_view op);
+/// The ops that were noted since the last call, each once, separated by spaces: for tests.
+std::string take_borrowed();
 
 }  // namespace mlx::core

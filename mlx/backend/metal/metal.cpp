@@ -1,13 +1,13 @@
 // Metal's GPU as a backend: memory that host and device share, kernels compiled from source at run
 // time. Ops and dtypes without a kernel run through the CPU.
 #include <algorithm>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "mlx/backend/capture.h"
 #include "mlx/backend/gpu/backend.h"
+#include "mlx/backend/gpu/borrow.h"
 #include "mlx/backend/gpu/families/loop.h"
 #include "mlx/backend/metal/custom.h"
 #include "mlx/backend/metal/hardware.h"
@@ -81,18 +81,6 @@ bool has_text(const Instr& i) {
   if (i.op == OpId::copy) return true;
   // Positions compute in Double, whatever they are rounded to.
   return !is_double(i.out) && (reads_index(i.op) || !is_double(i.type));
-}
-
-/// Ops that ran through the CPU, each once: a list of names, for tests.
-std::string& borrowed() {
-  static std::string names;
-  return names;
-}
-std::mutex borrowed_mutex;
-void note_borrowed(std::string_view name) {
-  std::lock_guard lock(borrowed_mutex);
-  const std::string word = std::string(name) + ' ';
-  if ((' ' + borrowed()).find(' ' + word) == std::string::npos) borrowed() += word;
 }
 
 class MetalBackend final : public gpu::GpuBackend, public Capture {
@@ -178,8 +166,7 @@ class MetalBackend final : public gpu::GpuBackend, public Capture {
                                [&](const Step& inside) { return prepare_step(inside, state); });
     if (step.op == &op_metal_kernel) return prepare_custom(step, state);
     auto kernel = has_text_of(step) ? gpu::prepare_family(step, state) : nullptr;
-    if (!kernel && step.op && step.routines.empty() && has_dtypes(*step.op, found_operands(step)))
-      note_borrowed(step.op->name);
+    if (!kernel && step.routines.empty()) note(step);
     return kernel;
   }
 
@@ -189,6 +176,11 @@ class MetalBackend final : public gpu::GpuBackend, public Capture {
   }
   static std::span<const Layout> found_operands(const Step& step) {
     return {step.operands.data(), static_cast<size_t>(step.outputs_end())};
+  }
+  /// Notes a step that runs through the CPU, and whether Metal's language lacks its dtypes.
+  static void note(const Step& step) {
+    const bool wide = !step.op || !has_dtypes(*step.op, found_operands(step));
+    note_borrowed(std::string(step.op ? step.op->name : "fused") + (wide ? "/double" : ""));
   }
   /// Whether Metal's language has what a step needs.
   static bool has_text_of(const Step& step) {
@@ -212,13 +204,10 @@ MLX_PLUGIN void mlx_register_backend() {
 }
 
 /// Gives a list of the ops that ran through the CPU since the last call, which is valid up to the
-/// next one: for tests.
+/// next one: for tests. A name ends with "/double" where the language lacks a dtype of the op.
 MLX_PLUGIN const char* mlx_metal_borrowed() {
-  using namespace mlx::core::metal;
   static std::string given;
-  std::lock_guard lock(borrowed_mutex);
-  given = std::exchange(borrowed(), {});
-  return given.c_str();
+  return (given = mlx::core::take_borrowed()).c_str();
 }
 
 /// The number of bytes that were copied between the host's memory and the device's: for tests.

@@ -13,5 +13,5 @@ def run(arguments: list[str]) -> int:
     """Writes the page from the case lists of the tests."""
     no_more("support", arguments)
     environment("test")
-    build("stubs", quiet=True)
+    build(quiet=True)
     replace(PYTHON, "tests/support.py", variables=PACKAGE)
