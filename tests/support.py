@@ -79,7 +79,8 @@ other control flow, `fast.ctc_loss`, `special.gammainc`, `gammaincc` and `betain
 * `fast.gated_delta_update` of keys with more than 256 elements.
 
 The backend for Metal, which runs on an emulated device alone, has kernels for these ops too, except
-`linalg`, and all ops of float64 and complex128 ([more](how/metal.md#the-backend)).
+`linalg`, all ops of float64 and complex128, and functions that compute in float64 inside, such as
+`quantile` ([more](how/metal.md#the-backend)).
 
 ## The ops
 
