@@ -142,7 +142,7 @@ ROWS = [
         [".venv/bin/python tests/apple/check_wheel.py"],
         {},
     ),
-    ("support", "build stubs", [".venv/bin/python tests/support.py"], {}),
+    ("support", "build", [".venv/bin/python tests/support.py"], {}),
     ("python -m mlx", "build", [".venv/bin/python -m mlx"], {"PYTHONPATH": "build/python"}),
     ("demo --quick", "build stubs", [".venv/bin/python examples/digits/train.py --quick"], {}),
     (
