@@ -48,7 +48,7 @@ struct Manager : Object {
 Manager& manager() {
   static Manager& made = []() -> Manager& {
     auto& m = *new Manager;
-    --Object::alive;  // not counted: it stays
+    stays(m);
     return m;
   }();
   return made;

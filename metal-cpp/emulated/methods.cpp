@@ -1,7 +1,10 @@
 // Selectors of Metal's objects, and what each does.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -87,7 +90,7 @@ void set_bytes(Encoder* e, Selector, const char* data, unsigned long n, unsigned
     return e->misuse(std::to_string(n) + " bytes given for argument " + std::to_string(index) +
                      "; accepted: at most " + std::to_string(kMaxConstants));
   e->next.buffers[index] = {};
-  e->next.constants[index] = std::make_shared<std::vector<char>>(data, data + n);
+  e->next.constants[index] = std::make_shared<Constant>(data, n);
   e->next.dispatch.buffers[index] = e->next.constants[index]->data();
   e->bound[index] = true;
 }
@@ -129,10 +132,14 @@ Id new_encoder(CommandBuffer* c, Selector) {
   return autorelease(new Encoder(c));
 }
 
+std::atomic<long> commits = 0, failing_commit = 0;  // numbers of committed buffers, from 1
+
 void commit(CommandBuffer* c, Selector) {
   if (c->encoding && c->problem.empty())
     c->problem = "[metal] a command buffer was committed before its encoder ended";
   c->committed = true;
+  if (++commits == failing_commit && c->problem.empty())
+    c->problem = "[metal] a failure that a test asked for";
   for (const Recorded& r : c->recorded)
     if (!r.event) note_in_capture(r.dispatch.name);
   // The worker's reference ends before the wait for it does.
@@ -207,6 +214,7 @@ unsigned long physical_bytes(Object*, Selector) {
 }
 Class devices() {
   Class c = object_class("MTLDevice");
+  c.add("release", +[](Object* o, Selector) { release(o), look_for_leaks(); });
   c.add("name", +[](Object*, Selector) -> Id { return autorelease(new String(kName)); });
   c.add(
       "maxThreadgroupMemoryLength", +[](Object*, Selector) -> unsigned long { return kMaxShared; });
@@ -262,9 +270,29 @@ Object* default_device() {
   static Object* const device = [] {
     add_class("MTLCompileOptions", [](Object*, Selector) -> Id { return new CompileOptions; });
     add_capture_classes();
-    return new Device;
+    auto* const made = new Device;
+    stays(*made);
+    return made;
   }();
   return device;
 }
 
+void look_for_leaks() {
+  if (default_device()->references > 1 || pools_open() > 0 || objects_alive() == 0) return;
+  std::fprintf(stderr, "[metal] objects outlive the device: %s\n", names_of_objects().c_str());
+  std::abort();
+}
+
 }  // namespace emulated
+
+extern "C" {
+
+/// The number of command buffers that were committed.
+__attribute__((visibility("default"))) long emulated_commits() { return emulated::commits; }
+
+/// Makes a command buffer fail: the first that is committed after `others` more.
+__attribute__((visibility("default"))) void emulated_fail(long others) {
+  emulated::failing_commit = emulated::commits + others + 1;
+}
+
+}  // extern "C"

@@ -15,7 +15,7 @@ namespace emulated {
 
 namespace {
 
-constexpr size_t kPage = 4096, kZone = 256;
+constexpr size_t kPage = 4096;
 constexpr unsigned char kZoneByte = 0xff;  // NaN as any float, so that reads show as well
 // Pages of larger buffers are not touched.
 constexpr size_t kMostFilled = size_t{1} << 30;
@@ -82,6 +82,18 @@ bool Buffer::intact() const {
          (untouched(contents - kZone) && untouched(contents + length));
 }
 
+Constant::Constant(const char* data, size_t n) : memory_(n + 2 * kZone) {
+  std::memset(memory_.data(), kZoneByte, memory_.size());
+  std::memcpy(this->data(), data, n);
+  poison(memory_.data(), kZone);
+  poison(this->data() + n, kZone);
+}
+Constant::~Constant() { unpoison(memory_.data(), memory_.size()); }
+bool Constant::intact() const {
+  return kAddressSanitizer ||
+         (untouched(memory_.data()) && untouched(&memory_[memory_.size() - kZone]));
+}
+
 Event::Event() : Object(event_class()) {}
 void Event::set(unsigned long number) {
   std::lock_guard lock(mutex);
@@ -144,10 +156,15 @@ CommandBuffer::CommandBuffer(Queue* q)
 std::string run_recorded(const Recorded& r) {
   if (!r.error.empty()) return r.error;
   std::string error = run(r.dispatch);
-  for (size_t i = 0; i < r.buffers.size() && error.empty(); ++i)
-    if (r.buffers[i] && !r.buffers[i]->intact())
+  const auto look = [&](size_t i, const auto& argument, size_t length) {
+    if (error.empty() && !argument.intact())
       error = "[metal] kernel '" + r.dispatch.name + "' wrote outside of buffer " +
-              std::to_string(i) + ", which has " + std::to_string(r.buffers[i]->length) + " bytes";
+              std::to_string(i) + ", which has " + std::to_string(length) + " bytes";
+  };
+  for (size_t i = 0; i < r.buffers.size(); ++i) {
+    if (r.buffers[i]) look(i, *r.buffers[i].get(), r.buffers[i]->length);
+    if (r.constants[i]) look(i, *r.constants[i], r.constants[i]->length());
+  }
   return error;
 }
 

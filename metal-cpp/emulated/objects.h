@@ -28,6 +28,8 @@ Class& command_buffer_class();
 Class& queue_class();
 Class& event_class();
 
+constexpr size_t kZone = 256;  // bytes on each side of a buffer
+
 /// MTLBuffer. Memory of the device's own has zones of fixed bytes on both sides, where a write is
 /// an error; new memory holds NaN bytes. The device has it at another address than the host. Memory
 /// of the host that is wrapped has neither zones nor another address.
@@ -78,11 +80,25 @@ struct Function : Object {
   const Owner<Library> library;
 };
 
+/// Bytes that were copied as an argument, with zones around them as a buffer of the device has.
+class Constant {
+ public:
+  Constant(const char* data, size_t n);
+  Constant(const Constant&) = delete;
+  ~Constant();
+  char* data() { return &memory_[kZone]; }
+  size_t length() const { return memory_.size() - 2 * kZone; }
+  bool intact() const;
+
+ private:
+  std::vector<char> memory_;
+};
+
 /// One recorded dispatch, with what it keeps alive; or a step of an event.
 struct Recorded {
   Dispatch dispatch;
   std::vector<Owner<Buffer>> buffers;  // by index
-  std::vector<std::shared_ptr<std::vector<char>>> constants;
+  std::vector<std::shared_ptr<Constant>> constants;
   Owner<Function> pipeline;
   std::string error;  // found while recording
   Owner<Event> event = {};

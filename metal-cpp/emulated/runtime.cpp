@@ -3,9 +3,12 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -63,7 +66,43 @@ objc_msgSend:
 
 namespace emulated {
 
-std::atomic<long> Object::alive{0};
+namespace {
+
+/// The counted objects.
+struct Alive {
+  std::mutex mutex;
+  std::unordered_set<const Object*> objects;
+};
+Alive& alive() {
+  static Alive& made = *new Alive;
+  return made;
+}
+
+}  // namespace
+
+Object::Object(Class& c) : isa(&c) {
+  std::lock_guard lock(alive().mutex);
+  alive().objects.insert(this);
+}
+Object::~Object() { stays(*this); }
+
+void stays(const Object& o) {
+  std::lock_guard lock(alive().mutex);
+  alive().objects.erase(&o);
+}
+long objects_alive() {
+  std::lock_guard lock(alive().mutex);
+  return static_cast<long>(alive().objects.size());
+}
+std::string names_of_objects() {
+  std::lock_guard lock(alive().mutex);
+  std::map<std::string, long> counts;
+  for (const Object* o : alive().objects) ++counts[o->isa->name];
+  std::string names;
+  for (const auto& [name, count] : counts)
+    names += (names.empty() ? "" : ", ") + std::to_string(count) + " " + name;
+  return names;
+}
 
 void retain(Object* o) { ++o->references; }
 void release(Object* o) {
@@ -83,6 +122,7 @@ namespace {
 /// The pools that this thread is in. There while it is in one: also at the thread's end, when
 /// objects with destructors are gone.
 thread_local std::vector<std::vector<Object*>>* pools = nullptr;
+std::atomic<long> open_pools = 0;
 
 Class& string_class() {
   static Class& c = *new Class([] {
@@ -122,6 +162,8 @@ std::unordered_map<std::string_view, ClassObject*>& classes() {
 
 }  // namespace
 
+long pools_open() { return open_pools; }
+
 Id autorelease(Object* o) {
   if (!pools) {
     std::fprintf(stderr, "[metal] an object of %s without a pool on this thread leaks\n",
@@ -145,7 +187,7 @@ Class& class_methods(const char* name) {
   ClassObject*& c = classes()[name];
   if (!c) {
     c = new ClassObject{{name, {}}};
-    --Object::alive;  // not counted: it stays
+    stays(c->object);
   }
   return c->methods;
 }
@@ -196,6 +238,7 @@ __attribute__((visibility("default"))) void* objc_autoreleasePoolPush() {
   auto*& pools = emulated::pools;
   if (!pools) pools = new std::vector<std::vector<Object*>>;
   pools->emplace_back();
+  ++emulated::open_pools;
   return reinterpret_cast<void*>(pools->size());
 }
 
@@ -208,6 +251,7 @@ __attribute__((visibility("default"))) void objc_autoreleasePoolPop(void* pool) 
     pools->pop_back();
     if (pools->empty()) delete std::exchange(pools, nullptr);
     for (Object* o : objects) emulated::release(o);
+    if (--emulated::open_pools == 0) emulated::look_for_leaks();
   }
 }
 
@@ -218,6 +262,6 @@ __attribute__((visibility("default"))) objc::Id MTLCreateSystemDefaultDevice() {
 }
 
 /// The number of objects beside classes and the device, which tests compare before and after.
-__attribute__((visibility("default"))) long emulated_objects() { return Object::alive - 1; }
+__attribute__((visibility("default"))) long emulated_objects() { return emulated::objects_alive(); }
 
 }  // extern "C"

@@ -33,14 +33,25 @@ Class object_class(const char* name);
 
 /// An object, which its references keep.
 struct Object {
-  explicit Object(Class& c) : isa(&c) { ++alive; }
+  explicit Object(Class& c);
   Object(const Object&) = delete;
-  virtual ~Object() { --alive; }
+  virtual ~Object();
 
   Class* const isa;
   std::atomic<int> references{1};
-  static std::atomic<long> alive;
 };
+
+/// Leaves an object out of the count, because it lives as long as the process.
+void stays(const Object& o);
+/// The number of objects that are counted.
+long objects_alive();
+/// The counted objects by class, as "2 MTLBuffer, 1 MTLLibrary".
+std::string names_of_objects();
+/// The number of pools of all threads.
+long pools_open();
+/// Ends the process where objects outlive the program's last reference to the device and all pools.
+/// Metal itself keeps a device as long as its objects: a program that counts on that leaks them.
+void look_for_leaks();
 
 void retain(Object* o);
 void release(Object* o);

@@ -24,10 +24,12 @@ metal::Device device() {
   return metal::Device::standard();
 }
 
-long objects_alive() {
+template <class R, class... A>
+R ask(const char* name, A... arguments) {
   void* const library = dlopen(METAL_EMULATED, RTLD_LAZY | RTLD_NOLOAD);
-  return reinterpret_cast<long (*)()>(dlsym(library, "emulated_objects"))();
+  return reinterpret_cast<R (*)(A...)>(dlsym(library, name))(arguments...);
 }
+long objects_alive() { return ask<long>("emulated_objects"); }
 
 /// Sets a variable of the environment for a scope.
 class Variable {
@@ -385,6 +387,45 @@ TEST_CASE("metal-cpp: a refusal of an encoder fails its command buffer alone") {
   CHECK(refused([&](auto& e) { e.end(); }) == "no error");
 }
 
+TEST_CASE("metal-cpp: a write beside bytes that were copied as an argument is an error") {
+  const auto gpu = device();
+  const objc::Pool pool;
+  const auto library = gpu.library(
+      "kernel void k(device int* n [[buffer(2)]], uint i [[thread_position_in_grid]]) { n[i] = 1; }"
+      "kernel void before(device int* n [[buffer(2)]]) { n[-1] = 1; }");
+  const auto error = [&](const char* kernel, unsigned long threads) {
+    const auto queue = gpu.queue();
+    auto commands = queue.command_buffer();
+    auto encoder = commands.encoder();
+    const int numbers[] = {1, 2, 3, 4};
+    encoder.pipeline(gpu.pipeline(library.function(kernel)));
+    encoder.bytes(2, numbers, sizeof numbers);
+    encoder.dispatch_threads({threads, 1, 1}, {threads, 1, 1});
+    encoder.end();
+    commands.commit();
+    try {
+      commands.wait();
+    } catch (const metal::Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(error("k", 4).empty());
+  CHECK(error("k", 5) == "[metal] kernel 'k' wrote outside of buffer 2, which has 16 bytes");
+  CHECK(error("before", 1).find("wrote outside of buffer 2") != std::string::npos);
+}
+
+TEST_CASE("metal-cpp: a command buffer fails on request") {
+  const Program p{lanes("out[i] = 1.0f;"), {count(32)}};
+  CHECK(error_of(p) == "no error");
+  const long before = ask<long>("emulated_commits");
+  ask<void>("emulated_fail", 1L);
+  CHECK(error_of(p) == "no error");
+  CHECK(error_of(p) == "[metal] a failure that a test asked for");
+  CHECK(error_of(p) == "no error");
+  CHECK(ask<long>("emulated_commits") == before + 3);
+}
+
 TEST_CASE("metal-cpp: a write behind threadgroup memory is an error") {
   Program p{
       "kernel void k(device float* out [[buffer(0)]], threadgroup float* s [[threadgroup(0)]])"
@@ -495,6 +536,33 @@ TEST_CASE("metal-cpp: objects end with their last owner") {
   error_of({lanes("out[i] = ;"), {count(32)}});
   error_of({lanes("out[i + 1] = 1.0f;"), {count(32)}});
   CHECK(objects_alive() == before);
+}
+
+TEST_CASE("metal-cpp: objects that outlive the device end the process") {
+  for (const bool leaks : {false, true}) {
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      std::signal(SIGABRT, SIG_DFL);
+      dup2(ends[1], STDERR_FILENO);
+      {
+        const auto gpu = device();
+        const objc::Pool pool;
+        const auto buffer = gpu.buffer(16), other = gpu.buffer(16);
+        if (leaks) objc::send<objc::Id, "retain">(other.id());
+      }
+      _exit(0);
+    }
+    close(ends[1]);
+    std::string text(1000, '\0');
+    text.resize(std::max<ssize_t>(read(ends[0], text.data(), text.size()), 0));
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status) == leaks);
+    CHECK(text == (leaks ? "[metal] objects outlive the device: 1 MTLBuffer\n" : ""));
+  }
 }
 
 TEST_CASE("metal-cpp: an unknown message ends the process, as on a Mac") {

@@ -15,7 +15,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import mlx.optimizers as optim
 
-pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.2)]  # --all runs all
+pytestmark = [pytest.mark.gpu_only, pytest.mark.sampled(0.1)]  # --all runs all
 FLOATS = [mx.float16, mx.bfloat16, mx.float32]
 DTYPES = [mx.bool_, *INTEGERS, *FLOATS, mx.complex64]
 

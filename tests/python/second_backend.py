@@ -89,6 +89,16 @@ def metal_library():
     return found
 
 
+@functools.cache
+def emulated_device():
+    """The emulated device of Metal, which `use_emulated_metal` named."""
+    found = ctypes.CDLL(os.environ["MLX_METAL_RUNTIME"])
+    found.emulated_fail.argtypes = [ctypes.c_long]
+    for name in ("commits", "objects"):
+        getattr(found, f"emulated_{name}").restype = ctypes.c_long
+    return found
+
+
 def through_the_host():
     """Ops that ran through the CPU since the last call, with "/double" where Metal has no dtype."""
     if _in_use == "metal":

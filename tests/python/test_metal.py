@@ -23,7 +23,7 @@ AGREE = [
 
 
 CHECKS = ["metal_memory", "fourier_checks", *(AGREE if selection.EVERYTHING else [])]
-CHECKS += [f"metal{name}_checks" for name in ("", "_math", "_source", "_subnormal")]
+CHECKS += [f"metal{name}_checks" for name in ("", "_device", "_math", "_source", "_subnormal")]
 
 
 @pytest.mark.parametrize("file", CHECKS)

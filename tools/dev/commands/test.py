@@ -71,7 +71,7 @@ def metal(arguments: list[str]) -> int:
     options = ["-n", str(min(jobs(), 4)), "--backend", "metal"]
     if not arguments:  # a part of the rows, which the date chooses
         run_program(*pytest_command([*options, "tests/python/metal_orders.py"]), variables=PACKAGE)
-    names = [f"metal{part}_checks" for part in ("", "_math", "_source", "_subnormal")]
+    names = [f"metal{part}_checks" for part in ("", "_device", "_math", "_source", "_subnormal")]
     files = [f"tests/python/{name}.py" for name in (*names, "metal_memory", "fourier_checks")]
     suite([*options, "--all", *(arguments or files)], PACKAGE)
     return 0
