@@ -25,7 +25,7 @@ TAKEN = (
     "matmul.cuh",
     *("packed.cuh", "prelude.cuh", "program.cuh", "radix.cuh", "random.cuh"),
     *("reduce.cuh", "reduce_vectors.cuh", "row_unit.cuh", "rows.cuh", "scan.cuh", "scatter.cuh"),
-    *("sort.cuh",),
+    *("share_updates.cuh", "sort.cuh", "spectrum.cuh"),
 )
 CONCEPTS = ("Real", "Real32", "Real64", "Integer", "RealOrInteger")
 HEX = r"0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+"

@@ -14,6 +14,9 @@ namespace {
 Arrays build_fft(const Arrays& in, const Attrs* attrs, Stream s) {
   return {transform(in[0], attrs_as<FftAttrs>(attrs), s)};
 }
+Arrays build_spectrum(const Arrays& in, const Attrs* attrs, Stream s) {
+  return {whole_spectrum(in[0], attrs_as<SpectrumAttrs>(attrs), s)};
+}
 Dtype complex_of(Dtype t) { return real_dtype(t) == float64 ? complex128 : complex64; }
 }  // namespace
 
@@ -23,6 +26,19 @@ constinit const OpDef op_fft{.name = "fft",
                              .build = build_fft,
                              .vjp = rules::fft_vjp,
                              .vmap = rules::fft_vmap};
+
+constinit const OpDef op_spectrum{.name = "spectrum",
+                                  .kind = OpKind::kernel,
+                                  .linearity = Linearity::linear,
+                                  .build = build_spectrum,
+                                  .vjp = rules::spectrum_vjp,
+                                  .vmap = rules::spectrum_vmap};
+
+array whole_spectrum(const array& half, const SpectrumAttrs& a, Stream s) {
+  Shape shape = half.shape();
+  shape[a.axes.back()] = a.n;
+  return make_node(op_spectrum, std::move(shape), half.dtype(), s, make_attrs(a), half);
+}
 
 array transform(const array& x, const FftAttrs& a, Stream s) {
   Shape shape = x.shape();
@@ -72,6 +88,16 @@ array along(const char* op, const array& a, FftKind kind, std::optional<Shape> n
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < axes.size(); ++i) lengths.push_back(length(i));
   const Dtype t = complex_of(a.dtype());
+  // The coefficients of a real signal are the conjugates of others, so that half of them suffices.
+  if (!real && !back && !is_complex(a.dtype())) {
+    array half = astype(a, real_dtype(t), s);
+    for (size_t i = axes.size(); i-- > 0;)
+      half = transform(half,
+                       {i + 1 == axes.size() ? FftKind::real : FftKind::forward, axes[i],
+                        lengths[i], scale_of(kind, lengths[i], norm)},
+                       s);
+    return whole_spectrum(half, {axes, lengths.back(), kind == FftKind::inverse}, s);
+  }
   array x = astype(a, real ? real_dtype(t) : t, s);
   const FftKind rest = real ? FftKind::forward : back ? FftKind::inverse : kind;
   auto step = [&](size_t i, FftKind k) {

@@ -37,12 +37,32 @@ struct FftAttrs {
 };
 extern const OpDef op_fft;
 
+/// All coefficients of a real signal's transform along `axes`, from the first n / 2 + 1 along the
+/// last of these, where the signal has length n. With `conjugate`, of the inverse transform, from
+/// a half of the forward one.
+struct SpectrumAttrs {
+  std::vector<int> axes;
+  int64_t n;
+  bool conjugate;
+  template <class F>
+  void each(F&& f) {
+    f("axes", axes);
+    f("n", n);
+    f("conjugate", conjugate);
+  }
+};
+extern const OpDef op_spectrum;
+
 /// The transform described by `a`; the input is complex for all kinds except `real`.
 MLX_API array transform(const array& x, const FftAttrs& a, Stream s);
+/// The whole spectrum described by `a`, of a complex half.
+MLX_API array whole_spectrum(const array& half, const SpectrumAttrs& a, Stream s);
 
 namespace rules {
 Arrays fft_vjp(const RuleArgs& r);
 Batched fft_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Arrays spectrum_vjp(const RuleArgs& r);
+Batched spectrum_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 }  // namespace rules
 
 namespace fft {

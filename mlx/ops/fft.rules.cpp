@@ -58,6 +58,41 @@ Arrays fft_vjp(const RuleArgs& r) {
   return {resized(g, a.axis, r.inputs[0].shape()[a.axis], s)};
 }
 
+/// The sum of what a coefficient of the half is copied to, and of its image.
+Arrays spectrum_vjp(const RuleArgs& r) {
+  const auto& a = attrs_as<SpectrumAttrs>(r.attrs);
+  const array g = r.grads[0];
+  if (!g) return {array{}};
+  const Stream s = r.stream;
+  const int axis = a.axes.back();
+  const int64_t half = a.n / 2 + 1, images = a.n - half;
+  Shape start(g.ndim(), 0), stop = g.shape();
+  const Strides steps(g.ndim(), 1);
+  stop[axis] = half;
+  array own = slice(g, start, stop, steps, s);
+  if (a.conjugate) own = conjugate(own, s);
+  if (images == 0) return {own};
+  // Along the last axis image k is at n - k, from k = 1 on; along the others at (n - k) % n.
+  start[axis] = half;
+  stop[axis] = a.n;
+  array image = flip(slice(g, start, stop, steps, s), {axis}, s);
+  const std::vector<int> others(a.axes.begin(), a.axes.end() - 1);
+  if (!others.empty()) {
+    image = flip(image, others, s);
+    image = roll(image, Shape(others.size(), 1), others, s);
+  }
+  if (!a.conjugate) image = conjugate(image, s);
+  image = pad(image, {axis}, {1}, {half - 1 - images}, constant(0, g.dtype()), "constant", s);
+  return {add(own, image, s)};
+}
+
+Batched spectrum_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
+                      Stream s) {
+  SpectrumAttrs a = attrs_as<SpectrumAttrs>(attrs);
+  for (int& axis : a.axes) ++axis;
+  return {{whole_spectrum(to_front(inputs[0], axes[0], s), a, s)}, {0}};
+}
+
 Batched fft_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
   FftAttrs a = attrs_as<FftAttrs>(attrs);
   ++a.axis;

@@ -152,6 +152,16 @@ void check_fft(const Arrays& in, const Attrs* attrs) {
                                : is_complex(in[0].dtype()),
        "a dtype that is not transformed so");
 }
+void check_spectrum(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<SpectrumAttrs>(attrs);
+  need(!a.axes.empty(), "no axes");
+  std::vector<int> sorted = a.axes;
+  std::ranges::sort(sorted);
+  need(std::ranges::adjacent_find(sorted) == sorted.end(), "an axis that is there twice");
+  for (const int axis : a.axes) need_axis(axis, in[0]);
+  need(a.n >= 1 && in[0].shape(a.axes.back()) == a.n / 2 + 1, "a half of another length");
+  need(is_complex(in[0].dtype()), "a dtype that is not complex");
+}
 void check_hadamard(const Arrays& in, const Attrs*) {
   need(is_floating(in[0].dtype()), "no floating dtype");
 }
@@ -405,6 +415,7 @@ class Table {
     row(op_conv, 2, 2, make_attrs(ConvAttrs{}), check_conv);
     row(op_conv_weight, 2, 2, make_attrs(ConvWeightAttrs{}), check_conv_weight);
     row(op_fft, 1, 1, make_attrs(FftAttrs{}), check_fft);
+    row(op_spectrum, 1, 1, make_attrs(SpectrumAttrs{}), check_spectrum);
     row(op_hadamard, 1, 1, make_attrs(HadamardAttrs{}), check_hadamard);
 
     row(op_quantize, 1, 2, make_attrs(Packing{}), check_quantize);

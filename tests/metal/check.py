@@ -92,6 +92,10 @@ INSTANCES = {
             "apply_claimed<uint32_t, uint32_t, uint32_t>",
         ],
     },
+    "spectrum": {"SpectrumArguments": ["fill_spectrum<Cx<float>>"]},
+    "share_updates": {
+        "SortedUpdatesArguments": ["apply_shares<Mode::add, float16_t, uint32_t, 8>"],
+    },
     "compact": {
         "MaskArguments": ["count_selected", "add_counts", "find_positions"],
         "NonzeroArguments": ["nonzero<int32_t>"],

@@ -40,6 +40,8 @@ def all_kinds(n, lines=3):
     x, r = numbers(lines, n), reals(lines, n)
     near(mx.fft.fft(mx.array(x)), np.fft.fft(x.astype(complex)))
     near(mx.fft.ifft(mx.array(x)), np.fft.ifft(x.astype(complex)))
+    near(mx.fft.fft(mx.array(r)), np.fft.fft(r.astype(float)))
+    near(mx.fft.ifft(mx.array(r)), np.fft.ifft(r.astype(float)))
     near(mx.fft.rfft(mx.array(r)), np.fft.rfft(r.astype(float)))
     half = x[:, : n // 2 + 1]
     near(mx.fft.irfft(mx.array(half), n), np.fft.irfft(half.astype(complex), n))
@@ -92,6 +94,9 @@ def test_several_axes():
     x, r = numbers(6, 10, 14), reals(6, 10, 14)
     near(mx.fft.fftn(mx.array(x)), np.fft.fftn(x.astype(complex)))
     near(mx.fft.ifft2(mx.array(x), axes=(0, 2)), np.fft.ifft2(x.astype(complex), axes=(0, 2)))
+    for axes in ((0, 1, 2), (2, 0), (1, 2), (0, 1), (2, 1, 0)):
+        near(mx.fft.fftn(mx.array(r), axes=axes), np.fft.fftn(r.astype(float), axes=axes))
+        near(mx.fft.ifftn(mx.array(r).T, axes=axes), np.fft.ifftn(r.astype(float).T, axes=axes))
     near(mx.fft.rfftn(mx.array(r), norm="ortho"), np.fft.rfftn(r.astype(float), norm="ortho"))
     options = {"s": (6, 11, 9), "axes": (0, 1, 2), "norm": "forward"}
     near(mx.fft.irfftn(mx.array(x), **options), np.fft.irfftn(x.astype(complex), **options))

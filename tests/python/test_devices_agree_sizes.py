@@ -102,6 +102,22 @@ def test_many_updates(dtype):
         mx.eval(on(mx.gpu, lambda: a.at[at].add(values(dtype, (401, 3)))))
 
 
+@pytest.mark.parametrize("dtype", [mx.bool_, mx.float32, mx.bfloat16, mx.complex64], ids=str)
+@pytest.mark.parametrize("n", [1024, 20000, 33000])
+def test_updates_of_many_targets(dtype, n):
+    """More than a block looks at once, and more than it looks at; most of them of a few targets."""
+    rng = np.random.default_rng(n)
+    some = rng.integers(0, 3000, n)
+    for i in (some, np.minimum(some, rng.integers(0, 3000, n)), np.where(some < 2000, 7, some)):
+        at = mx.array(i.astype(np.int32))
+        for columns in (1, 5, 130, 1000) if n == 1024 else (1, 24):
+            a, u = values(dtype, (3000, columns)), values(dtype, (n, columns), 1)
+            check(updated("add"), a, at, u)
+            check(updated("maximum"), a[:, 0], at, u[:, columns - 1])
+        check(lambda a, i, u, stream: on(stream, lambda: a.at[i, i % 3].add(u)),
+              values(dtype, (3000, 3)), at, values(dtype, (n,)))  # fmt: skip
+
+
 @pytest.mark.parametrize("dtype", [*TYPES, mx.complex128], ids=str)
 def test_vectors_of_neighbours(dtype):
     """Lengths that no vector divides, views that begin between, rows and columns that repeat."""

@@ -35,6 +35,7 @@ namespace mlx::core::cpu {
   F(ctc_kernels)               \
   F(hadamard_kernels)          \
   F(fft_kernels)               \
+  F(spectrum_kernels)          \
   F(linalg_kernels)            \
   F(spectral_kernels)          \
   F(collective_kernels)        \

@@ -1,64 +1,6 @@
 // program.cuh
 MLX_KERNEL(program, Words<4>, p) {
   using I = uint32_t;
-  constexpr int U = 2, V = 8;
-  const auto in0 = memory<const bool>(p.w[2]);
-  const auto out0 = memory<float16_t>(p.w[3]);
-  const I n = static_cast<I>(p.w[0]), mlx_half = n / 2, end = n;
-  for (I first = (static_cast<I>(mlx_block) * (kThreads * U) + mlx_thread) * V; first < end;
-       first += static_cast<I>(mlx_blocks) * (kThreads * U * V)) {
-    bool a0[U][V];
-#pragma unroll
-    for (int u = 0; u < U; ++u) {
-      const I i = first + static_cast<I>(u * (kThreads * V)), left = n - i;
-      if (i >= n) break;
-      load_some(a0[u], in0 + (i), left);
-    }
-#pragma unroll
-    for (int u = 0; u < U; ++u) {
-      const I i = first + static_cast<I>(u * (kThreads * V)), left = n - i;
-      if (i >= n) break;
-      float16_t r0[V];
-#pragma unroll
-      for (int k = 0; k < V; ++k) {
-      const bool v0 = a0[u][k];
-      const complex64_t v1 = cast<complex64_t>(v0);
-      const float v2 = cast<float>(v1);
-      const complex64_t v3 = cast<complex64_t>(v2);
-      const bfloat16_t v4 = cast<bfloat16_t>(v3);
-      const complex64_t v5 = cast<complex64_t>(v4);
-      const float16_t v6 = cast<float16_t>(v5);
-      const complex64_t v7 = cast<complex64_t>(v6);
-      const uint64_t v8 = cast<uint64_t>(v7);
-      const complex64_t v9 = cast<complex64_t>(v8);
-      const uint32_t v10 = cast<uint32_t>(v9);
-      const complex64_t v11 = cast<complex64_t>(v10);
-      const uint16_t v12 = cast<uint16_t>(v11);
-      const complex64_t v13 = cast<complex64_t>(v12);
-      const uint8_t v14 = cast<uint8_t>(v13);
-      const complex64_t v15 = cast<complex64_t>(v14);
-      const int64_t v16 = cast<int64_t>(v15);
-      const complex64_t v17 = cast<complex64_t>(v16);
-      const int32_t v18 = cast<int32_t>(v17);
-      const complex64_t v19 = cast<complex64_t>(v18);
-      const int16_t v20 = cast<int16_t>(v19);
-      const complex64_t v21 = cast<complex64_t>(v20);
-      const int8_t v22 = cast<int8_t>(v21);
-      const complex64_t v23 = cast<complex64_t>(v22);
-      const bool v24 = cast<bool>(v23);
-      const float v25 = cast<float>(v24);
-      const bfloat16_t v26 = cast<bfloat16_t>(v25);
-      const float v27 = cast<float>(v26);
-      const float16_t v28 = cast<float16_t>(v27);
-      r0[k] = v28;
-      }
-      store_some(out0 + (i), r0, left);
-    }
-  }
-}
-// program.cuh
-MLX_KERNEL(program, Words<4>, p) {
-  using I = uint32_t;
   constexpr int U = 2, V = 4;
   const auto in0 = memory<const float16_t>(p.w[2]);
   const auto out0 = memory<int64_t>(p.w[3]);
@@ -239,6 +181,64 @@ MLX_KERNEL(program, Words<4>, p) {
       const int8_t v63 = cast<int8_t>(v62);
       const bool v64 = cast<bool>(v63);
       r0[k] = v64;
+      }
+      store_some(out0 + (i), r0, left);
+    }
+  }
+}
+// program.cuh
+MLX_KERNEL(program, Words<4>, p) {
+  using I = uint32_t;
+  constexpr int U = 2, V = 8;
+  const auto in0 = memory<const bool>(p.w[2]);
+  const auto out0 = memory<float16_t>(p.w[3]);
+  const I n = static_cast<I>(p.w[0]), mlx_half = n / 2, end = n;
+  for (I first = (static_cast<I>(mlx_block) * (kThreads * U) + mlx_thread) * V; first < end;
+       first += static_cast<I>(mlx_blocks) * (kThreads * U * V)) {
+    bool a0[U][V];
+#pragma unroll
+    for (int u = 0; u < U; ++u) {
+      const I i = first + static_cast<I>(u * (kThreads * V)), left = n - i;
+      if (i >= n) break;
+      load_some(a0[u], in0 + (i), left);
+    }
+#pragma unroll
+    for (int u = 0; u < U; ++u) {
+      const I i = first + static_cast<I>(u * (kThreads * V)), left = n - i;
+      if (i >= n) break;
+      float16_t r0[V];
+#pragma unroll
+      for (int k = 0; k < V; ++k) {
+      const bool v0 = a0[u][k];
+      const complex64_t v1 = cast<complex64_t>(v0);
+      const float v2 = cast<float>(v1);
+      const complex64_t v3 = cast<complex64_t>(v2);
+      const bfloat16_t v4 = cast<bfloat16_t>(v3);
+      const complex64_t v5 = cast<complex64_t>(v4);
+      const float16_t v6 = cast<float16_t>(v5);
+      const complex64_t v7 = cast<complex64_t>(v6);
+      const uint64_t v8 = cast<uint64_t>(v7);
+      const complex64_t v9 = cast<complex64_t>(v8);
+      const uint32_t v10 = cast<uint32_t>(v9);
+      const complex64_t v11 = cast<complex64_t>(v10);
+      const uint16_t v12 = cast<uint16_t>(v11);
+      const complex64_t v13 = cast<complex64_t>(v12);
+      const uint8_t v14 = cast<uint8_t>(v13);
+      const complex64_t v15 = cast<complex64_t>(v14);
+      const int64_t v16 = cast<int64_t>(v15);
+      const complex64_t v17 = cast<complex64_t>(v16);
+      const int32_t v18 = cast<int32_t>(v17);
+      const complex64_t v19 = cast<complex64_t>(v18);
+      const int16_t v20 = cast<int16_t>(v19);
+      const complex64_t v21 = cast<complex64_t>(v20);
+      const int8_t v22 = cast<int8_t>(v21);
+      const complex64_t v23 = cast<complex64_t>(v22);
+      const bool v24 = cast<bool>(v23);
+      const float v25 = cast<float>(v24);
+      const bfloat16_t v26 = cast<bfloat16_t>(v25);
+      const float v27 = cast<float>(v26);
+      const float16_t v28 = cast<float16_t>(v27);
+      r0[k] = v28;
       }
       store_some(out0 + (i), r0, left);
     }

@@ -2,6 +2,7 @@
 #include "mlx/backend/gpu/families/sorted_updates.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "mlx/backend/gpu/families/copies.h"
 #include "mlx/backend/gpu/families/index.h"
@@ -68,17 +69,23 @@ SortedUpdates::SortedUpdates(const Targets& targets, Dtype dtype, const device::
     clear_ = kernels::clear_claims(device);
     apply_ = kernels::apply_claimed(device, bits_of(dtype), targets.key(), index);
   } else {
-    sort_.emplace(targets.problem(), device);
     const std::string instance = scatter_instance(targets.mode, dtype);
     // A thread walks the updates of a target alone, where they are few.
     by_warps_ = p.columns <= kMostColumns && p.positions / kManyUpdates >= arguments_.targets;
-    apply_ = by_warps_ ? kernels::apply_runs(device, instance, targets.key())
-                       : kernels::apply_sorted(device, instance, targets.key(), index, 1);
+    if (!by_warps_ && targets.by_shares(p.columns))
+      shares_ = std::bit_floor(static_cast<uint64_t>(2 * device.processors));
+    else
+      sort_.emplace(targets.problem(), device);
+    const auto applying = [&](int64_t columns) {
+      return by_warps_ ? kernels::apply_runs(device, instance, targets.key())
+             : shares_ ? kernels::apply_shares(device, instance, targets.key(), columns)
+                       : kernels::apply_sorted(device, instance, targets.key(), index, columns);
+    };
+    apply_ = applying(1);
     if (by_warps_) return;
     together_ = columns_together(arguments_, dtype);
     access_ = together_ * dtype.size();
-    if (together_ > 1)
-      apply_together_ = kernels::apply_sorted(device, instance, targets.key(), index, together_);
+    if (together_ > 1) apply_together_ = applying(together_);
   }
 }
 
@@ -106,10 +113,13 @@ void SortedUpdates::launch(const Enqueue& to, int64_t workspace, int64_t updates
                        .places = p.places,
                        .workspace = p.places + place_bytes(targets_)});
   }
-  if (apply_together_ && (updates | out) % access_ == 0)
-    return apply_together_.launch(to, blocks_for(p.positions * p.columns / together_), p);
-  const int64_t threads = by_warps_ ? p.targets * p.columns * 32 : p.positions * p.columns;
-  apply_.launch(to, blocks_for(threads), p);
+  const bool together = apply_together_ && (updates | out) % access_ == 0;
+  const auto& apply = together ? apply_together_ : apply_;
+  if (shares_) return apply.launch(to, shares_, p);
+  const int64_t threads = by_warps_  ? p.targets * p.columns * 32
+                          : together ? p.positions * p.columns / together_
+                                     : p.positions * p.columns;
+  apply.launch(to, blocks_for(threads), p);
 }
 
 }  // namespace mlx::core::gpu

@@ -1,6 +1,7 @@
 // Many updates at indices: sorted by their targets, so that those of one target are neighbours in
-// order; or, where the last one of a target counts, found by claims of the targets; or, where their
-// order does not count, applied as they are.
+// order; or, where blocks can look at all keys, found by the block that has the target; or, where
+// the last one of a target counts, found by claims of the targets; or, where their order does not
+// count, applied as they are.
 #pragma once
 
 #include <optional>
@@ -13,6 +14,8 @@ namespace mlx::core::gpu {
 
 /// More updates than a thread walks to find its own.
 inline constexpr int64_t kWalked = 256;
+/// The most updates that every block looks at, and the most bytes of one that one block applies.
+inline constexpr int64_t kMostLookedAt = 1 << 15, kMostShared = 4096;
 
 /// Where updates go: targets are `unit` elements apart, from 0 to `last` of them.
 struct Targets {
@@ -27,6 +30,11 @@ struct Targets {
   /// Whether updates are added at once: sums of integers need no order.
   bool unordered() const {
     return mode == ScatterMode::add && !is_inexact(dtype) && dtype.size() >= 4;
+  }
+  /// Whether blocks that have shares of the targets find the updates of `columns` elements.
+  bool by_shares(int64_t columns) const {
+    return !claimed() && !unordered() && count <= kMostLookedAt &&
+           columns * dtype.size() <= kMostShared;
   }
   /// The dtype of a target's number.
   Dtype key() const;
@@ -57,6 +65,7 @@ class SortedUpdates {
   int64_t together_ = 1;   ///< neighbouring columns that a thread may have at once
   int64_t access_ = 0;     ///< their bytes
   bool by_warps_ = false;  ///< a warp has all updates of a target
+  int64_t shares_ = 0;     ///< of targets, a power of two; 0: updates are sorted
 };
 
 }  // namespace mlx::core::gpu

@@ -162,6 +162,13 @@ struct HadamardArguments {
   int64_t signs[28];
   double scale;
 };
+/// The first half of a spectrum, along `half_axis`, and the axes before the last one, whose number
+/// is their rank. Bits of `mirrored` are axes, the last one included.
+struct SpectrumArguments {
+  int64_t in, out;  ///< addresses
+  Axes outer;
+  int64_t rows, length, step, half_axis, half, mirrored, conjugate;
+};
 struct RopeArguments {
   int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none
   int64_t rows, width, half, positions, per_batch, batches, traditional;

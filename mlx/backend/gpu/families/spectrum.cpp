@@ -1,0 +1,52 @@
+// Whole spectra of real signals from their first halves.
+#include "mlx/backend/common/spectrum_form.h"
+#include "mlx/backend/gpu/families/step_kernel.h"
+#include "mlx/ops/fft.h"
+
+namespace mlx::core::gpu {
+
+namespace {
+
+using device::SpectrumArguments;
+
+SpectrumForm form_of(const Attrs* attrs, const Layout& in, const Layout& out) {
+  const auto& a = attrs_as<SpectrumAttrs>(attrs);
+  return {a.axes, a.n, out.shape, in.strides};
+}
+
+class SpectrumKernel final : public StepKernel<SpectrumArguments> {
+ public:
+  SpectrumKernel(const Step& step, DeviceState& device) : StepKernel(step) {
+    const SpectrumForm f = form_of(step.attrs.get(), step.operands[0], step.operands[1]);
+    bind(p.in, 0);
+    bind(p.out, 1);
+    p.outer.rank = f.last();
+    for (int d = 0; d < f.last(); ++d) {
+      p.outer.shape[d] = f.shape[d];
+      p.outer.strides[d] = f.strides[d];
+    }
+    p.length = f.shape.back();
+    p.step = f.strides.back();
+    p.rows = p.length ? f.rows() : 0;
+    p.half_axis = f.half_axis;
+    p.half = f.half;
+    p.mirrored = f.mirrored;
+    p.conjugate = attrs_as<SpectrumAttrs>(step.attrs.get()).conjugate;
+    kernel = kernels::fill_spectrum(device, step.operands[1].dtype);
+    blocks = blocks_for(p.rows * 32);
+  }
+};
+
+bool find_spectrum(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                   const DeviceState&, Requirements&) {
+  const Layout& out = operands[n_inputs];
+  return is_rows(out) && form_of(attrs, operands[0], out).last() <= device::kMostAxes;
+}
+
+constexpr KernelEntry kEntries[] = {{"spectrum", find_spectrum, prepare_as<SpectrumKernel>}};
+
+}  // namespace
+
+const std::span<const KernelEntry> spectrum_kernels = kEntries;
+
+}  // namespace mlx::core::gpu

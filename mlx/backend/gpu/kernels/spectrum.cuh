@@ -1,0 +1,56 @@
+// Whole spectra of real signals from their first halves.
+#pragma once
+
+#include "mlx/backend/gpu/kernels/axes.cuh"
+
+namespace mlx::core::device {
+
+/// A row of the result: where its coefficients and the images of these begin in the half.
+struct SpectrumRow {
+  int64_t own, image;
+  bool beyond;  ///< whether all coefficients are images
+};
+MLX_FN SpectrumRow spectrum_row(const SpectrumArguments& p, int64_t number) {
+  SpectrumRow row = {0, 0, false};
+  for (int d = static_cast<int>(p.outer.rank) - 1; d >= 0; --d) {
+    const int64_t length = p.outer.shape[d], rest = position_quotient(number, length);
+    const int64_t k = number - rest * length;
+    number = rest;
+    row.own += k * p.outer.strides[d];
+    row.image += (p.mirrored >> d & 1 && k > 0 ? length - k : k) * p.outer.strides[d];
+    if (d == p.half_axis) row.beyond = k >= p.half;
+  }
+  return row;
+}
+
+/// A warp has a row.
+template <class T>
+MLX_FN void fill_spectrum(const SpectrumArguments& p) {
+  constexpr int kMany = 4;  // coefficients of a lane that are read before one is written
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / 32), length = p.length;
+  const bool mirrored = p.mirrored >> p.outer.rank & 1, half = p.half_axis == p.outer.rank;
+  for (int64_t r = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32; r < p.rows;
+       r += warps) {
+    const SpectrumRow row = spectrum_row(p, r);
+    const auto* in = memory<const T>(p.in);
+    auto* out = memory<T>(p.out) + r * length;
+    for (int64_t first = lane; first < length; first += kMany * 32) {
+      T some[kMany];
+#pragma unroll
+      for (int j = 0; j < kMany; ++j) {
+        const int64_t k = first + j * 32;
+        if (k >= length) break;
+        const bool image = half ? k >= p.half : row.beyond;
+        const int64_t at = image && mirrored && k > 0 ? length - k : k;
+        some[j] = in[(image ? row.image : row.own) + at * p.step];
+        if (image != (p.conjugate != 0)) some[j].im = 0 - some[j].im;  // +0 of 0
+      }
+#pragma unroll
+      for (int j = 0; j < kMany; ++j)
+        if (first + j * 32 < length) out[first + j * 32] = some[j];
+    }
+  }
+}
+
+}  // namespace mlx::core::device
