@@ -12,10 +12,10 @@ namespace mlx::core {
 /// Axes of the result, neighbours that are not transformed as one. A row is along the last axis.
 struct SpectrumForm {
   Shape shape;
-  Strides strides;         ///< of the half, in elements
-  uint32_t mirrored = 0;   ///< a bit for each axis that is transformed: the image of k is -k
-  int half_axis = 0;       ///< the axis of which there is a half
-  int64_t half = 0;        ///< its coefficients that are there
+  Strides strides;        ///< of the half, in elements
+  uint32_t mirrored = 0;  ///< a bit for each axis that is transformed: the image of k is -k
+  int half_axis = 0;      ///< the axis of which there is a half
+  int64_t half = 0;       ///< its coefficients that are there
 
   /// Transforms of length n along `axes`, the last of which has the half.
   SpectrumForm(std::span<const int> axes, int64_t n, const Shape& out, const Strides& in)

@@ -33,7 +33,7 @@ MLX_FN OwnKeys find_own_keys(DevicePointer<const K> keys, int64_t left, int64_t 
   OwnKeys own = {};
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-#pragma unroll
+#pragma unroll 16
     for (int j = 0; j < 32; ++j) {
       const int i = (half * 32 + j) * 32 + lane;
       const K key = i < left ? keys[i] : kNoKey<K>;
@@ -138,8 +138,7 @@ MLX_FN void apply_list(const SortedUpdatesArguments& p, const ShareList<K>& list
   };
   for (int first = 0; first < count; first += 32) {
     const int i = first + lane;
-    unsigned mask =
-        __ballot_sync(~0u, i < count && class_of(list.keys[i]) == warp / together);
+    unsigned mask = __ballot_sync(~0u, i < count && class_of(list.keys[i]) == warp / together);
     while (mask != 0) {
       const auto some = take_updates<K, kMany>(list, first, mask);
       for (int64_t column = (warp % together * 32 + lane) * V; column < p.columns;
