@@ -115,20 +115,29 @@ class FewRows {
   }
 
   void some_columns(int64_t begin, int64_t end) const {
-    const int64_t groups = w_.groups(), n = w_.rows, base = p_.index * n, ld = groups + 16;
-    const Scratch scale_rows(static_cast<size_t>(kRows * ld) * sizeof(float));
-    float* scales = scale_rows.get<float>();
+    const int64_t groups = w_.groups(), n = w_.rows, base = p_.index * n;
+    // Kernels read 16 scales, those of the next row as well where all lanes have words of their
+    // own.
+    const bool whole = bytes_ && w_.columns % bytes_->codes == 0;
+    const int64_t ld = whole ? groups : groups + 16;
+    const Scratch scale_rows(static_cast<size_t>(kRows * ld + 16) * sizeof(float)),
+        bias_rows(static_cast<size_t>(bytes_ && w_.biases ? kRows * groups : 0) * sizeof(float));
+    float *const scales = scale_rows.get<float>(), *const floats = bias_rows.get<float>();
     alignas(64) float acc[kFewRows * kRows], shift[kFewRows * kRows];
     for (int64_t j = begin; j < end; j += kRows) {
       const int64_t rows = std::min(kRows, end - j);
       w_.read_scales(base + j, rows, scales, ld);
-      for (int64_t r = 0; r < rows; ++r)
+      for (int64_t r = whole ? rows - 1 : 0; r < rows; ++r)
         std::memset(scales + r * ld + groups, 0, 16 * sizeof(float));
       std::memset(acc, 0, static_cast<size_t>(p_.m * kRows) * sizeof(float));
-      products(base + j, rows, scales, ld, acc);
-      if (w_.biases) {
-        const char* biases =
-            static_cast<const char*>(w_.biases) + (base + j) * groups * w_.unit_dtype.size();
+      const char* const biases = w_.biases ? static_cast<const char*>(w_.biases) +
+                                                 (base + j) * groups * w_.unit_dtype.size()
+                                           : nullptr;
+      const bool by_bytes = bytes_ && biases;
+      if (by_bytes)
+        gemm_.widen[static_cast<int>(source_of(w_.unit_dtype))](biases, 1, rows * groups, floats);
+      products(base + j, rows, scales, by_bytes ? floats : nullptr, ld, acc);
+      if (biases && !bytes_) {
         gemm_.dot[static_cast<int>(source_of(w_.unit_dtype))](sums_.get(), groups, biases, groups,
                                                               p_.m, rows, groups, shift, kRows);
         for (int64_t i = 0; i < p_.m; ++i)
@@ -141,41 +150,56 @@ class FewRows {
 
   /// Adds the products of all rows of x with rows [first, first + rows) of the matrices. A few rows
   /// of x are multiplied with a range of K at a time, which stays in the first-level cache.
-  void products(int64_t first, int64_t rows, const float* scales, int64_t ld, float* acc) const {
+  void products(int64_t first, int64_t rows, const float* scales, const float* biases, int64_t ld,
+                float* acc) const {
     const int64_t k = w_.columns, stretch = p_.m == 1 ? x_row_ : 1024;
     for (int64_t i = 0; i < p_.m; i += kQuantRows) {
       const int64_t some = std::min(kQuantRows, p_.m - i);
-      for (int64_t at = 0; at < k; at += stretch)
-        for (int64_t r = 0; r < rows; ++r)
-          range(first + r, i, some, at, std::min(stretch, k - at), scales + r * ld,
-                acc + i * kRows + r);
+      for (int64_t at = 0; at < k; at += stretch) {
+        const int64_t n = std::min(stretch, k - at);
+        if (bytes_)
+          by_integers(first, rows, i, some, at, n, scales, biases, ld, acc);
+        else
+          for (int64_t r = 0; r < rows; ++r)
+            by_floats(first + r, i, some, at, n, scales + r * ld, acc + i * kRows + r);
+      }
     }
   }
 
   /// Adds the products of rows [i, i + some) of x with a row of the matrices, along [at, at + n).
-  void range(int64_t row, int64_t i, int64_t some, int64_t at, int64_t n, const float* scales,
-             float* acc) const {
+  void by_floats(int64_t row, int64_t i, int64_t some, int64_t at, int64_t n, const float* scales,
+                 float* acc) const {
     float sum[kQuantRows];
-    auto add = [&](int64_t first, int64_t count) {
-      for (int64_t l = 0; l < count; ++l) acc[(first + l) * kRows] += sum[l];
-    };
     const int64_t group = w_.packing.group;
-    const uint32_t* words = w_.words + row * w_.row_words();
-    auto floats = [&](int64_t from, int64_t length, int64_t l, int64_t count) {
-      quant_.dot(words + from * w_.packing.bits / 32, scales + from / group, length, group,
-                 x_.get<float>() + (i + l) * x_row_ + from, x_row_, count, sum, 1);
-      add(l, count);
-    };
-    if (!bytes_) return floats(at, n, 0, some);
-    const int64_t codes = bytes_->codes, record = at / codes;
-    bytes_->dot(
-        words + at * w_.packing.bits / 32, scales + at / group, n, group,
-        integers_.get<char>() + i * record_row_ + record * static_cast<int64_t>(bytes_->record),
-        record_row_, some, sum, 1);
-    add(0, some);
-    for (const auto& [l, b] : apart_)
-      if (l >= i && l < i + some && b >= record && b * codes < at + n)
-        floats(b * codes, std::min(codes, w_.columns - b * codes), l - i, 1);
+    quant_.dot(w_.words + row * w_.row_words() + at * w_.packing.bits / 32, scales + at / group, n,
+               group, x_.get<float>() + i * x_row_ + at, x_row_, some, sum, 1);
+    for (int64_t l = 0; l < some; ++l) acc[l * kRows] += sum[l];
+  }
+  /// The same with several rows of the matrices, by integers where x has them.
+  void by_integers(int64_t first, int64_t rows, int64_t i, int64_t some, int64_t at, int64_t n,
+                   const float* scales, const float* biases, int64_t ld, float* acc) const {
+    const int64_t codes = bytes_->codes, record = at / codes, group = w_.packing.group;
+    const int64_t groups = w_.groups();
+    const PackedRows packed{.words = w_.words + first * w_.row_words() + at * w_.packing.bits / 32,
+                            .row_words = w_.row_words(),
+                            .scales = scales + at / group,
+                            .biases = biases ? biases + at / group : nullptr,
+                            .row_scales = ld,
+                            .row_biases = groups,
+                            .count = rows};
+    const RowsOfBytes x{.records = integers_.get<char>() + i * record_row_ +
+                                   record * static_cast<int64_t>(bytes_->record),
+                        .row_bytes = record_row_,
+                        .sums = sums_.get<float>() + i * groups + at / group,
+                        .row_sums = groups,
+                        .count = some};
+    bytes_->dot(packed, n, group, x, acc + i * kRows, kRows);
+    for (const auto& [l, b] : apart_) {
+      if (l < i || l >= i + some || b < record || b * codes >= at + n) continue;
+      for (int64_t r = 0; r < rows; ++r)
+        by_floats(first + r, l, 1, b * codes, std::min(codes, w_.columns - b * codes),
+                  scales + r * ld, acc + l * kRows + r);
+    }
   }
 
   const PackedProduct& p_;
@@ -344,9 +368,9 @@ void PackedMatrices::read_scales(int64_t first, int64_t count, float* to, int64_
   const int64_t n = groups();
   if (unit_dtype != uint8) {
     const char* from = static_cast<const char*>(scales) + first * n * unit_dtype.size();
-    for (int64_t r = 0; r < count; ++r)
-      gemm_kernels().widen[static_cast<int>(source_of(unit_dtype))](
-          from + r * n * unit_dtype.size(), 1, n, to + r * ld);
+    const auto widen = gemm_kernels().widen[static_cast<int>(source_of(unit_dtype))];
+    if (ld == n) return widen(from, 1, count * n, to);
+    for (int64_t r = 0; r < count; ++r) widen(from + r * n * unit_dtype.size(), 1, n, to + r * ld);
     return;
   }
   const float* table = scale_table(packing.mode);

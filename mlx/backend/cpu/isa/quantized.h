@@ -12,6 +12,24 @@ namespace mlx::core::cpu {
 /// The values of the codes of a row: unsigned integers of a number of bits, or floats.
 enum class QuantFormat : uint8_t { int1, int2, int3, int4, int5, int6, int8, e2m1, e4m3 };
 
+/// Rows of codes, or a range along K of them: words, scales and biases (or null) of the first one,
+/// and how far the next one's are.
+struct PackedRows {
+  const uint32_t* words;
+  int64_t row_words;
+  const float *scales, *biases;
+  int64_t row_scales, row_biases;
+  int64_t count;
+};
+/// Rows of x as integers, and the sums of their groups.
+struct RowsOfBytes {
+  const void* records;
+  int64_t row_bytes;
+  const float* sums;
+  int64_t row_sums;
+  int64_t count;
+};
+
 /// Products of codes with rows of 16-bit integers, for activations of 16 bits.
 struct QuantBytes {
   int64_t codes;  ///< of a record
@@ -20,9 +38,10 @@ struct QuantBytes {
   /// floats to what the integers stand for. `apart` gets 1 for each record of zeros, whose floats
   /// the integers cannot hold and which stay as they are.
   void (*split)(float* x, int64_t n, int64_t group, void* records, uint8_t* apart);
-  /// As QuantKernels::dot, of records; rows of x are `x_row` bytes apart.
-  void (*dot)(const uint32_t* words, const float* scales, int64_t k, int64_t group, const void* x,
-              int64_t x_row, int64_t m, float* acc, int64_t ld);
+  /// Adds the products of rows of x with rows of k codes, that of row i of x with row r to
+  /// acc[i * ld + r].
+  void (*dot)(const PackedRows& rows, int64_t k, int64_t group, const RowsOfBytes& x, float* acc,
+              int64_t ld);
 };
 
 struct QuantKernels {

@@ -142,55 +142,100 @@ struct ByteProducts {
     }
   }
 
-  template <int M>
-  static void rows(const uint32_t* words, const float* scales, int64_t count, int64_t group_words,
-                   const char* x, int64_t x_row, float* acc, int64_t ld) {
+  /// R rows of codes at once: a record of x is loaded for all of them.
+  template <int M, int R>
+  static void rows(const PackedRows& of_codes, int64_t first, int64_t count, int64_t group_words,
+                   const RowsOfBytes& of_x, float* acc, int64_t ld) {
     constexpr int kMask = (1 << C::bits) - 1;
     const __m512i mask = _mm512_set1_epi8(static_cast<char>(kMask));
     const Scales lane_scales(group_words);
-    F32 sum[M] = {};
-    for (int64_t at = 0; at < count; at += 16, x += sizeof(Record)) {
-      const auto w =
-          (__m512i)(count - at >= 16 ? load<U32>(words + at) : load_n<U32>(words + at, count - at));
-      __builtin_prefetch(words + at + 512);
-      __m512i low[M], high[M];
+    const uint32_t* const words = of_codes.words + first * of_codes.row_words;
+    const float* const scales = of_codes.scales + first * of_codes.row_scales;
+    const char* x = static_cast<const char*>(of_x.records);
+    const int64_t x_row = of_x.row_bytes;
+    // Lines one after the other, as they lie behind these rows: the processor's own prefetcher sees
+    // no order in several rows at once.
+    const uint32_t* ahead = words + 1024;
+    F32 sum[R][M] = {};
+    for (int64_t at = 0; at < count; at += 16, x += sizeof(Record), ahead += 16 * R) {
+      __m512i w[R], low[R][M], high[R][M];
 #pragma GCC unroll 4
-      for (int i = 0; i < M; ++i) {
-        low[i] = high[i] = _mm512_setzero_si512();
-        if constexpr (C::kZero != 0) low[i] = _mm512_load_si512(of(x, x_row, i).start);
+      for (int r = 0; r < R; ++r) {
+        const uint32_t* const from = words + r * of_codes.row_words + at;
+        w[r] = (__m512i)(count - at >= 16 ? load<U32>(from) : load_n<U32>(from, count - at));
+        __builtin_prefetch(ahead + 16 * r);
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i) {
+          low[r][i] = high[r][i] = _mm512_setzero_si512();
+          if constexpr (C::kZero != 0) low[r][i] = _mm512_load_si512(of(x, x_row, i).start);
+        }
       }
 #pragma GCC unroll 4
       for (int p = 0; p < kPhases; ++p) {
-        const __m512i shifted =
-            p == 0 ? w : _mm512_srli_epi32(w, static_cast<unsigned>(p * C::bits));
-        const __m512i codes = C::bytes(kPhases == 1 ? w : _mm512_and_si512(shifted, mask));
+        __m512i codes[R];
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r) {
+          const __m512i shifted =
+              p == 0 ? w[r] : _mm512_srli_epi32(w[r], static_cast<unsigned>(p * C::bits));
+          codes[r] = C::bytes(kPhases == 1 ? w[r] : _mm512_and_si512(shifted, mask));
+        }
 #pragma GCC unroll 4
         for (int i = 0; i < M; ++i) {
-          const Record& r = of(x, x_row, i);
-          low[i] = _mm512_dpbusd_epi32(low[i], codes, _mm512_load_si512(r.low[p]));
-          high[i] = _mm512_dpbusd_epi32(high[i], codes, _mm512_load_si512(r.high[p]));
+          const Record& record = of(x, x_row, i);
+          const __m512i lows = _mm512_load_si512(record.low[p]),
+                        highs = _mm512_load_si512(record.high[p]);
+#pragma GCC unroll 4
+          for (int r = 0; r < R; ++r) {
+            low[r][i] = _mm512_dpbusd_epi32(low[r][i], codes[r], lows);
+            high[r][i] = _mm512_dpbusd_epi32(high[r][i], codes[r], highs);
+          }
         }
       }
-      const F32 scale = lane_scales(scales, at);
 #pragma GCC unroll 4
-      for (int i = 0; i < M; ++i) {
-        const I32 product = (I32)_mm512_add_epi32(low[i], _mm512_slli_epi32(high[i], 8));
-        sum[i] = multiply_add(__builtin_convertvector(product, F32),
-                              scale * load<F32>(of(x, x_row, i).step), sum[i]);
+      for (int r = 0; r < R; ++r) {
+        const F32 scale = lane_scales(scales + r * of_codes.row_scales, at);
+#pragma GCC unroll 4
+        for (int i = 0; i < M; ++i) {
+          const I32 product = (I32)_mm512_add_epi32(low[r][i], _mm512_slli_epi32(high[r][i], 8));
+          sum[r][i] = multiply_add(__builtin_convertvector(product, F32),
+                                   scale * load<F32>(of(x, x_row, i).step), sum[r][i]);
+        }
       }
     }
-    for (int i = 0; i < M; ++i) acc[i * ld] = sum_lanes(sum[i]);
+    if (of_codes.biases) add_biases<M, R>(of_codes, first, count / group_words, of_x, sum);
+    for (int r = 0; r < R; ++r)
+      for (int i = 0; i < M; ++i) acc[i * ld + first + r] += sum_lanes(sum[r][i]);
+  }
+  /// Adds the bias of each group times the group's sum, group g in lane g mod 16.
+  template <int M, int R>
+  MLX_INLINE void add_biases(const PackedRows& of_codes, int64_t first, int64_t groups,
+                             const RowsOfBytes& of_x, F32 (&sum)[R][M]) {
+    const float* const biases = of_codes.biases + first * of_codes.row_biases;
+    for (int64_t g = 0; g < groups; g += kLanes) {
+      const int64_t some = smaller(kLanes, groups - g);
+#pragma GCC unroll 4
+      for (int i = 0; i < M; ++i) {
+        const F32 sums = load_n<F32>(of_x.sums + i * of_x.row_sums + g, some);
+#pragma GCC unroll 4
+        for (int r = 0; r < R; ++r)
+          sum[r][i] = multiply_add(load_n<F32>(biases + r * of_codes.row_biases + g, some), sums,
+                                   sum[r][i]);
+      }
+    }
   }
   MLX_INLINE const Record& of(const char* x, int64_t x_row, int i) {
     return *reinterpret_cast<const Record*>(x + i * x_row);
   }
 
-  static void dot(const uint32_t* words, const float* scales, int64_t k, int64_t group,
-                  const void* x, int64_t x_row, int64_t m, float* acc, int64_t ld) {
+  static void dot(const PackedRows& of_codes, int64_t k, int64_t group, const RowsOfBytes& x,
+                  float* acc, int64_t ld) {
     const int64_t count = k * C::bits / 32, per_group = group * C::bits / 32;
-    with_rows(m, [&](auto rows_of_x) {
-      rows<rows_of_x.value>(words, scales, count, per_group, static_cast<const char*>(x), x_row,
-                            acc, ld);
+    with_rows(x.count, [&](auto rows_of_x) {
+      constexpr int kM = rows_of_x.value, kR = kM == 1 ? 4 : kM == 2 ? 2 : 1;
+      int64_t r = 0;
+      for (; r + kR <= of_codes.count; r += kR)
+        rows<kM, kR>(of_codes, r, count, per_group, x, acc, ld);
+      for (; r < of_codes.count; ++r) rows<kM, 1>(of_codes, r, count, per_group, x, acc, ld);
     });
   }
 
