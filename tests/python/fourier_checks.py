@@ -97,6 +97,9 @@ def test_several_axes():
     for axes in ((0, 1, 2), (2, 0), (1, 2), (0, 1), (2, 1, 0)):
         near(mx.fft.fftn(mx.array(r), axes=axes), np.fft.fftn(r.astype(float), axes=axes))
         near(mx.fft.ifftn(mx.array(r).T, axes=axes), np.fft.ifftn(r.astype(float).T, axes=axes))
+    many = r[0].reshape(1, 10, *[1] * 36, 14)  # axes beyond the bits of a word
+    for axes in ((38, 1), (1, 38), (38,), (1,)):
+        near(mx.fft.fftn(mx.array(many), axes=axes), np.fft.fftn(many.astype(float), axes=axes))
     near(mx.fft.rfftn(mx.array(r), norm="ortho"), np.fft.rfftn(r.astype(float), norm="ortho"))
     options = {"s": (6, 11, 9), "axes": (0, 1, 2), "norm": "forward"}
     near(mx.fft.irfftn(mx.array(x), **options), np.fft.irfftn(x.astype(complex), **options))

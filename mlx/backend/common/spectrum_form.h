@@ -2,6 +2,7 @@
 // rows of the half that have their coefficients or the images of these.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -13,24 +14,22 @@ namespace mlx::core {
 struct SpectrumForm {
   Shape shape;
   Strides strides;        ///< of the half, in elements
-  uint32_t mirrored = 0;  ///< a bit for each axis that is transformed: the image of k is -k
+  uint64_t mirrored = 0;  ///< a bit for each axis that is transformed: the image of k is -k
   int half_axis = 0;      ///< the axis of which there is a half
   int64_t half = 0;       ///< its coefficients that are there
 
   /// Transforms of length n along `axes`, the last of which has the half.
   SpectrumForm(std::span<const int> axes, int64_t n, const Shape& out, const Strides& in)
       : half(n / 2 + 1) {
-    uint32_t transformed = 0;
-    for (const int axis : axes) transformed |= 1u << axis;
     for (size_t d = 0; d < out.size(); ++d) {
-      const bool own = transformed >> d & 1;
+      const bool own = std::ranges::find(axes, static_cast<int>(d)) != axes.end();
       if (d > 0 && !own && !last_is_mirrored() && strides.back() == in[d] * out[d]) {
         shape.back() *= out[d];
         strides.back() = in[d];
         continue;
       }
       if (static_cast<int>(d) == axes.back()) half_axis = static_cast<int>(shape.size());
-      if (own) mirrored |= 1u << shape.size();
+      if (own) mirrored |= uint64_t{1} << shape.size();
       shape.push_back(out[d]);
       strides.push_back(in[d]);
     }

@@ -30,7 +30,7 @@ class SpectrumKernel final : public StepKernel<SpectrumArguments> {
     p.rows = p.length ? f.rows() : 0;
     p.half_axis = f.half_axis;
     p.half = f.half;
-    p.mirrored = f.mirrored;
+    p.mirrored = static_cast<int64_t>(f.mirrored);
     p.conjugate = attrs_as<SpectrumAttrs>(step.attrs.get()).conjugate;
     kernel = kernels::fill_spectrum(device, step.operands[1].dtype);
     blocks = blocks_for(p.rows * 32);

@@ -1,6 +1,6 @@
 // Writes at indices. An element belongs to one thread, which applies its updates in order: results
 // do not depend on when threads run. A thread finds its updates among all, or, where there are
-// many, as neighbours after a stable sort by their targets.
+// many, as neighbours after a stable sort by their targets; share_updates.cuh has a third way.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/index.cuh"
