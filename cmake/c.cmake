@@ -26,6 +26,7 @@ target_link_libraries(mlxc PRIVATE mlx)
 target_compile_definitions(mlxc PRIVATE MLX_ENGINE)
 target_precompile_headers(mlxc PRIVATE <mlx/mlx.h> <mlx/c/src/convert.h>)
 target_link_options(mlxc PRIVATE ${mlx_own_symbols})
+mlx_join_sources(mlxc)
 set_target_properties(mlxc PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/mlx/lib
   BUILD_RPATH "${mlx_origin};${blas_lib}"

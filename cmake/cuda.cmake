@@ -28,6 +28,7 @@ target_link_libraries(mlx_cuda PRIVATE mlx_cuda_compiler mlx_gpu_printing mlx_gp
   mlx Threads::Threads)
 target_precompile_headers(mlx_cuda PRIVATE <algorithm> <mlx/backend/gpu/families/family.h>
   <mlx/backend/gpu/families/fused.h>)
+mlx_join_sources(mlx_cuda)
 if(NOT MLX_SANITIZE)
   target_link_options(mlx_cuda PRIVATE -Wl,--no-undefined)
 endif()

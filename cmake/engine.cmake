@@ -64,6 +64,8 @@ endif()
 target_precompile_headers(mlx PRIVATE <algorithm> <cmath> <functional> <memory> <mutex> <optional>
   <string> <unordered_map> <vector> <mlx/core/array.h> <mlx/core/error.h>)
 target_link_options(mlx PRIVATE ${mlx_own_symbols})
+# Specializes templates that its neighbours instantiate.
+mlx_join_sources(mlx elementwise.rules)
 # In a Python environment the BLAS is found beside this package, wherever that is; any other
 # installation names the place where it was built against it.
 set(mlx_rpath)

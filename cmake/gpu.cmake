@@ -18,6 +18,8 @@ target_precompile_headers(mlx_gpu_families PRIVATE <algorithm>
 add_library(mlx_gpu OBJECT ${gpu_sources})
 target_link_libraries(mlx_gpu PUBLIC mlx)
 target_precompile_headers(mlx_gpu PRIVATE <algorithm> <mlx/backend/gpu/devices.h>)
+mlx_join_sources(mlx_gpu_families)
+mlx_join_sources(mlx_gpu)
 if(MLX_SANITIZE MATCHES undefined)
   # That check needs the type information of classes that the engine's library hides.
   target_compile_options(mlx_gpu PRIVATE -fno-sanitize=vptr)

@@ -14,6 +14,7 @@ add_custom_command(OUTPUT ${metal_text} VERBATIM
   DEPENDS ${PROJECT_SOURCE_DIR}/cmake/metal_texts.py ${PROJECT_SOURCE_DIR}/cmake/metal_functions.py
           ${metal_embedded})
 add_library(mlx_metal SHARED ${metal_sources} ${metal_text})
+mlx_join_sources(mlx_metal)
 target_link_libraries(mlx_metal PRIVATE mlx_gpu_families mlx_gpu_printing mlx_gpu mlx metal_cpp Threads::Threads)
 if(APPLE)
   set_target_properties(mlx_metal PROPERTIES INSTALL_RPATH "${mlx_origin}"

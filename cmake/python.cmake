@@ -23,6 +23,7 @@ nanobind_add_module(core NB_DOMAIN mlx NOMINSIZE ${binding_sources} ${docstrings
 # In one piece, as it is in other build systems: its files are short, and their headers are long.
 set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 set_source_files_properties(${docstrings} ${portable_sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+mlx_join_sources(core)
 target_link_libraries(core PRIVATE mlx)
 target_compile_options(core PRIVATE ${mlx_own_calls})
 target_compile_definitions(core PRIVATE MLX_ENGINE)

@@ -13,7 +13,7 @@ namespace mlx::core {
 
 namespace {
 std::mutex registry_mutex;
-std::map<std::string, const OpDef*, std::less<>>& registry() {
+std::map<std::string, const OpDef*, std::less<>>& ops_by_name() {
   static auto& ops = *new std::map<std::string, const OpDef*, std::less<>>;
   return ops;
 }
@@ -26,7 +26,7 @@ uint64_t next_order() {
 
 const OpDef& register_op(const OpDef& op) {
   std::lock_guard lock(registry_mutex);
-  auto [it, fresh] = registry().emplace(op.name, &op);
+  auto [it, fresh] = ops_by_name().emplace(op.name, &op);
   if (!fresh && it->second != &op)
     fail<ValueError>("register_op", "the name ", op.name, " is taken; op names are unique");
   return op;
@@ -34,8 +34,8 @@ const OpDef& register_op(const OpDef& op) {
 
 const OpDef* find_op(std::string_view name) {
   std::lock_guard lock(registry_mutex);
-  auto it = registry().find(name);
-  return it == registry().end() ? nullptr : it->second;
+  auto it = ops_by_name().find(name);
+  return it == ops_by_name().end() ? nullptr : it->second;
 }
 
 }  // namespace mlx::core

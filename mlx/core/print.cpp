@@ -51,7 +51,7 @@ void set_precision(std::ostream& os, PrintOptions options) {
 
 constexpr BoolNames kSmall{"false", "true"}, kCapital{"False", "True"};
 
-struct Printer {
+struct ArrayPrinter {
   std::ostream& os;
   const Shape& shape;
   const Strides& strides;
@@ -120,11 +120,11 @@ std::string formatted(const array& a, const BoolNames& bools) {
     for (size_t i = 0; i < a.ndim(); ++i) os << (i ? ", " : "(") << a.shape()[i];
     os << ')';
   } else if (is_constant(a)) {
-    Printer{os, a.shape(), {}, a.dtype(), bools}.print(
+    ArrayPrinter{os, a.shape(), {}, a.dtype(), bools}.print(
         reinterpret_cast<const char*>(a.node()->scalar().bytes), 0);
   } else {
     const char* data = static_cast<const char*>(a.raw(Access::read));
-    Printer{os, a.shape(), a.strides(), a.dtype(), bools}.print(data, 0);
+    ArrayPrinter{os, a.shape(), a.strides(), a.dtype(), bools}.print(data, 0);
   }
   os << ", dtype=" << dtype_name(a.dtype()) << ')';
   return os.str();

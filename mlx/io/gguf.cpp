@@ -12,8 +12,8 @@ namespace mlx::core {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
-constexpr size_t kAlignment = 32;        // where the metadata says no other
+constexpr uint32_t kGgufMagic = 0x46554747;  // "GGUF"
+constexpr size_t kAlignment = 32;            // where the metadata says no other
 constexpr uint32_t kString = 8, kArray = 9;
 constexpr uint64_t kMaxTensorAxes = 8;
 
@@ -301,7 +301,7 @@ void put_value(std::string& to, const std::string& key, const GGUFMetaData& valu
 
 GGUFLoad load_gguf(std::shared_ptr<io::Reader> reader, StreamOrDevice s) {
   Source in(*reader);
-  if (in.number<uint32_t>() != kMagic) in.reject("is not a GGUF file");
+  if (in.number<uint32_t>() != kGgufMagic) in.reject("is not a GGUF file");
   const auto version = in.number<uint32_t>();
   if (version != 2 && version != 3) in.reject("has version ", version, "; 2 and 3 are accepted");
   auto tensors = in.number<uint64_t>(), values = in.number<uint64_t>();
@@ -350,7 +350,7 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     fail<ValueError>("save_gguf", why, "; integers in it are accepted");
   });
   std::string head;
-  put(head, kMagic);
+  put(head, kGgufMagic);
   put(head, uint32_t{3});
   put(head, static_cast<uint64_t>(list.size()));
   size_t values = 0;

@@ -22,9 +22,9 @@ array row_contiguous(const array& a) {
 
 namespace {
 
-constexpr char kMagic[] = "\x93NUMPY";
+constexpr char kNpyMagic[] = "\x93NUMPY";
 /// Much more than 64 axes and a dtype need.
-constexpr size_t kMaxHeader = 1 << 20;
+constexpr size_t kMaxNpyHeader = 1 << 20;
 
 std::string descriptor(Dtype t) {
   if (t == bfloat16) return "<V2";
@@ -171,7 +171,7 @@ void save(std::shared_ptr<io::Writer> out, array a) {
   size_t prefix = wide ? 12 : 10;
   dict.append((64 - (prefix + dict.size() + 1) % 64) % 64, ' ');
   dict.push_back('\n');
-  std::string head = kMagic;
+  std::string head = kNpyMagic;
   head += wide ? std::string("\x02\x00", 2) : std::string("\x01\x00", 2);
   for (int i = 0; i < (wide ? 4 : 2); ++i)
     head.push_back(static_cast<char>(dict.size() >> (8 * i)));
@@ -190,14 +190,14 @@ array load(std::shared_ptr<io::Reader> in, StreamOrDevice s) {
   char start[8];
   io::take(*in, start, sizeof(start));
   int version = start[6];
-  if (std::memcmp(start, kMagic, 6) != 0 || version < 1 || version > 3)
+  if (std::memcmp(start, kNpyMagic, 6) != 0 || version < 1 || version > 3)
     fail<FileError>("load", in->label(), " is not a .npy file of version 1, 2 or 3");
   unsigned char length[4] = {};
   io::take(*in, reinterpret_cast<char*>(length), version == 1 ? 2 : 4);
   size_t n = length[0] | length[1] << 8 | length[2] << 16 | size_t{length[3]} << 24;
-  if (n > in->remaining() || n > kMaxHeader)
+  if (n > in->remaining() || n > kMaxNpyHeader)
     fail<FileError>("load", in->label(), " announces a header of ", n, " bytes at ", 8, ", where ",
-                    in->remaining(), " are left; up to ", kMaxHeader, " are accepted");
+                    in->remaining(), " are left; up to ", kMaxNpyHeader, " are accepted");
   std::string text(n, 0);
   io::take(*in, text.data(), n);
   Header h = HeaderParser(text, in->label()).parse();

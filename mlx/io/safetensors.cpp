@@ -23,7 +23,7 @@ constexpr Name kNames[] = {
     {"I8", int8},       {"I16", int16},   {"I32", int32},   {"I64", int64},    {"F16", float16},
     {"BF16", bfloat16}, {"F32", float32}, {"F64", float64}, {"C64", complex64}};
 
-constexpr size_t kMaxHeader = 100 << 20;
+constexpr size_t kMaxJsonHeader = 100 << 20;
 /// The name that is not one of an array.
 constexpr const char* kMetadata = "__metadata__";
 
@@ -186,7 +186,7 @@ SafetensorsLoad load_safetensors(std::shared_ptr<io::Reader> in, StreamOrDevice 
   io::take(*in, reinterpret_cast<char*>(raw), 8);
   uint64_t length = 0;
   for (int i = 0; i < 8; ++i) length |= uint64_t{raw[i]} << (8 * i);
-  if (length > in->remaining() || length > kMaxHeader)
+  if (length > in->remaining() || length > kMaxJsonHeader)
     fail<FileError>("load_safetensors", label, ": a header of ", length, " bytes is announced, ",
                     in->remaining(), " bytes follow; the file may be truncated");
   std::string text(length, 0);

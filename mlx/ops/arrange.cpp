@@ -19,9 +19,6 @@ void require_axes(const char* op, const array& a, size_t n) {
   if (a.ndim() < n)
     fail(op, "an array of shape ", to_string(a.shape()), "; at least ", n, " axes are accepted");
 }
-int axis_of(const array& a, int axis, const char* op) {
-  return normalize_axis(axis, static_cast<int64_t>(a.ndim()), op);
-}
 
 /// Indices from 0 to `end`, of which negative ones count from the end.
 std::vector<int64_t> positions(const char* op, const std::vector<int64_t>& given, int64_t end,
@@ -39,7 +36,7 @@ array index_array(const std::vector<int64_t>& values) {
   return array(narrow.data(), {static_cast<int64_t>(narrow.size())}, int32);
 }
 
-std::vector<array> triangle(const std::vector<std::pair<int64_t, int64_t>>& rows) {
+std::vector<array> triangle_indices(const std::vector<std::pair<int64_t, int64_t>>& rows) {
   std::vector<int64_t> row, column;
   for (size_t i = 0; i < rows.size(); ++i)
     for (int64_t j = rows[i].first; j < rows[i].second; ++j) {
@@ -76,7 +73,7 @@ array column_stack(const std::vector<array>& arrays, StreamOrDevice s) {
 }
 
 std::vector<array> array_split(const array& a, int64_t n, int axis, StreamOrDevice s) {
-  axis = axis_of(a, axis, "array_split");
+  axis = normalize_axis(axis, a.ndim(), "array_split");
   if (n < 1) fail("array_split", n, " parts; at least 1 is accepted");
   note_shape_read(a);
   const int64_t length = a.shape(axis), longer = length % n;
@@ -94,7 +91,8 @@ array fliplr(const array& a, StreamOrDevice s) {
   return flip(a, 1, s);
 }
 array rot90(const array& a, int k, const std::pair<int, int>& axes, StreamOrDevice s) {
-  const int from = axis_of(a, axes.first, "rot90"), to = axis_of(a, axes.second, "rot90");
+  const int from = normalize_axis(axes.first, a.ndim(), "rot90"),
+            to = normalize_axis(axes.second, a.ndim(), "rot90");
   if (from == to) fail("rot90", "axes ", from, " and ", to, "; two different ones are accepted");
   const int quarters = (k % 4 + 4) % 4;
   if (quarters == 0) return a;
@@ -105,7 +103,7 @@ array rot90(const array& a, int k, const std::pair<int, int>& axes, StreamOrDevi
 
 array insert(const array& a, const std::vector<int64_t>& indices, const array& values, int axis,
              StreamOrDevice s) {
-  axis = axis_of(a, axis, "insert");
+  axis = normalize_axis(axis, a.ndim(), "insert");
   note_shape_read(a);
   const int64_t n = a.shape(axis);
   const auto at = positions("insert", indices, n + 1, n);
@@ -127,7 +125,7 @@ array insert(const array& a, const std::vector<int64_t>& indices, const array& v
 }
 
 array remove(const array& a, const std::vector<int64_t>& indices, int axis, StreamOrDevice s) {
-  axis = axis_of(a, axis, "delete");
+  axis = normalize_axis(axis, a.ndim(), "delete");
   note_shape_read(a);
   const int64_t n = a.shape(axis);
   std::vector<bool> gone(n, false);
@@ -142,13 +140,13 @@ std::vector<array> tril_indices(int64_t n, int k, int64_t m, StreamOrDevice) {
   require_size("tril_indices", n, m);
   std::vector<std::pair<int64_t, int64_t>> rows;
   for (int64_t i = 0; i < n; ++i) rows.emplace_back(0, std::clamp(i + k + 1, int64_t{0}, m));
-  return triangle(rows);
+  return triangle_indices(rows);
 }
 std::vector<array> triu_indices(int64_t n, int k, int64_t m, StreamOrDevice) {
   require_size("triu_indices", n, m);
   std::vector<std::pair<int64_t, int64_t>> rows;
   for (int64_t i = 0; i < n; ++i) rows.emplace_back(std::clamp(i + k, int64_t{0}, m), m);
-  return triangle(rows);
+  return triangle_indices(rows);
 }
 
 array indices(const Shape& shape, Dtype dtype, StreamOrDevice s) {
@@ -205,7 +203,7 @@ array select(const std::vector<array>& conditions, const std::vector<array>& cho
 
 array lexsort(const std::vector<array>& keys, int axis, StreamOrDevice s) {
   require_some("lexsort", keys);
-  axis = axis_of(keys[0], axis, "lexsort");
+  axis = normalize_axis(axis, keys[0].ndim(), "lexsort");
   for (const array& key : keys)
     if (key.shape() != keys[0].shape())
       fail("lexsort", "keys of shapes ", to_string(keys[0].shape()), " and ",
@@ -220,7 +218,7 @@ array lexsort(const std::vector<array>& keys, int axis, StreamOrDevice s) {
 
 array rollaxis(const array& a, int axis, int start, StreamOrDevice s) {
   const auto n = static_cast<int>(a.ndim());
-  axis = axis_of(a, axis, "rollaxis");
+  axis = normalize_axis(axis, a.ndim(), "rollaxis");
   if (start < -n || start > n)
     fail<IndexError>("rollaxis", "start ", start, "; ", -n, " to ", n, " are accepted");
   if (start < 0) start += n;

@@ -12,15 +12,15 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kName = "scaled_dot_product_attention";
+constexpr const char* kAttention = "scaled_dot_product_attention";
 
 void check_shapes(const array& q, const array& k, const array& v) {
   for (const array* x : {&q, &k, &v})
     if (x->ndim() != 4)
-      fail<ValueError>(kName, "an input of shape ", to_string(x->shape()),
+      fail<ValueError>(kAttention, "an input of shape ", to_string(x->shape()),
                        "; four axes are accepted: batch, heads, positions, features");
   auto reject = [&](const char* what) {
-    fail<ValueError>(kName, "queries, keys and values of shapes ", to_string(q.shape()), ", ",
+    fail<ValueError>(kAttention, "queries, keys and values of shapes ", to_string(q.shape()), ", ",
                      to_string(k.shape()), " and ", to_string(v.shape()), "; ", what);
   };
   if (q.shape(0) != k.shape(0) || q.shape(0) != v.shape(0)) reject("one batch size is accepted");
@@ -44,7 +44,7 @@ array by_key_head(const array& x, int64_t heads, Stream s) {
 }
 
 /// The same computation in elementary ops, for derivatives and batching.
-rules::Formula formula(const AttentionAttrs& attrs, Stream s) {
+rules::Formula attention_formula(const AttentionAttrs& attrs, Stream s) {
   return [attrs, s](const Arrays& in) {
     const array &q = in[0], &k = in[1], &v = in[2];
     Dtype t = q.dtype();
@@ -77,7 +77,7 @@ rules::Formula formula(const AttentionAttrs& attrs, Stream s) {
 }
 
 array attend(const Arrays& in, const AttentionAttrs& attrs, Stream s) {
-  if (in[0].dtype() == float64) return formula(attrs, s)(in)[0];
+  if (in[0].dtype() == float64) return attention_formula(attrs, s)(in)[0];
   Shape shape = in[0].shape();
   shape.back() = in[2].shape(-1);
   return make_node(op_attention, std::move(shape), in[0].dtype(), s, in, make_attrs(attrs));
@@ -112,8 +112,8 @@ rules::Formula vjp_formula(const AttentionAttrs& attrs, Stream s) {
     const Arrays inputs(in.begin(), in.end() - 1), grads{in.back()}, outputs(1);
     std::vector<bool> requested(inputs.size());
     std::fill_n(requested.begin(), 3, true);
-    Arrays out =
-        rules::formula_vjp(formula(attrs, s), {inputs, outputs, grads, nullptr, s, requested});
+    Arrays out = rules::formula_vjp(attention_formula(attrs, s),
+                                    {inputs, outputs, grads, nullptr, s, requested});
     out.resize(3);
     return out;
   };
@@ -134,7 +134,7 @@ Arrays attention_vjp(const RuleArgs& r) {
   for (size_t i = 3; i < r.inputs.size(); ++i)
     of_others = of_others || (r.requested[i] && is_inexact(r.inputs[i].dtype()));
   if (of_others || !has_vjp_kernel(r.inputs, r.stream))
-    return rules::formula_vjp(formula(attrs, r.stream), r);
+    return rules::formula_vjp(attention_formula(attrs, r.stream), r);
   Arrays in = r.inputs;
   in.push_back(r.grads[0]);
   Arrays out = attend_vjp(in, attrs, r.stream);
@@ -142,7 +142,7 @@ Arrays attention_vjp(const RuleArgs& r) {
   return out;
 }
 Arrays attention_jvp(const RuleArgs& r) {
-  return rules::formula_jvp(formula(attrs_as<AttentionAttrs>(r.attrs), r.stream), r);
+  return rules::formula_jvp(attention_formula(attrs_as<AttentionAttrs>(r.attrs), r.stream), r);
 }
 
 /// Inputs in the layout (batch, heads, positions, features) with the mapped axis in the batch;
@@ -167,7 +167,7 @@ rules::Batched split_batches(Arrays out, int64_t n, Stream s) {
 rules::Batched attention_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* a,
                               Stream s) {
   const auto& attrs = attrs_as<AttentionAttrs>(a);
-  if (maps_sinks(axes, attrs)) return rules::formula_vmap(formula(attrs, s), in, axes);
+  if (maps_sinks(axes, attrs)) return rules::formula_vmap(attention_formula(attrs, s), in, axes);
   return split_batches({attend(merged_batches(in, axes, attrs, s), attrs, s)},
                        rules::batch_size(in, axes), s);
 }
@@ -180,7 +180,7 @@ Arrays build_attention_vjp(const Arrays& in, const Attrs* a, Stream s) {
   Shape shape = in[0].shape();
   shape.back() = in[2].shape(-1);
   if (in.back().shape() != shape)
-    fail<ValueError>(kName, "a cotangent of shape ", to_string(in.back().shape()), "; shape ",
+    fail<ValueError>(kAttention, "a cotangent of shape ", to_string(in.back().shape()), "; shape ",
                      to_string(shape), " is accepted");
   inputs.push_back(in.back());
   return attend_vjp(inputs, attrs, s);
@@ -225,25 +225,25 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
   check_shapes(queries, keys, values);
   Dtype t = promote_types(promote_types(queries.dtype(), keys.dtype()), values.dtype());
   if (!is_floating(t))
-    fail<ValueError>(kName, "dtype ", dtype_name(t), "; floating dtypes are accepted");
+    fail<ValueError>(kAttention, "dtype ", dtype_name(t), "; floating dtypes are accepted");
   if (!mask_mode.empty() && mask_mode != "causal" && mask_mode != "array")
-    fail<ValueError>(kName, "the mask '", mask_mode, "'; 'causal' or an array is accepted");
+    fail<ValueError>(kAttention, "the mask '", mask_mode, "'; 'causal' or an array is accepted");
   if (mask_arr && mask_mode == "causal")
-    fail<ValueError>(kName, "both a mask array and 'causal'; one of the two is accepted");
+    fail<ValueError>(kAttention, "both a mask array and 'causal'; one of the two is accepted");
   Stream s = to_stream(stream);
   if (force_fused && (s.device.type != Device::gpu || t == float64))
-    fail<ValueError>(kName, "force_fused with ", dtype_name(t), " on ", to_string(s.device),
+    fail<ValueError>(kAttention, "force_fused with ", dtype_name(t), " on ", to_string(s.device),
                      "; float16, bfloat16 and float32 on a GPU are accepted");
   AttentionAttrs attrs{scale, mask_mode == "causal", mask_arr.has_value(), sinks.has_value(),
                        t == float32 ? matmul_precision() : Precision::highest};
   Arrays inputs{astype(queries, t, s), astype(keys, t, s), astype(values, t, s)};
   if (mask_arr) {
     Shape full{queries.shape(0), queries.shape(1), queries.shape(2), keys.shape(2)};
-    if (mask_arr->ndim() > 4 || broadcast_shapes(mask_arr->shape(), full, kName) != full)
-      fail<ValueError>(kName, "a mask of shape ", to_string(mask_arr->shape()),
+    if (mask_arr->ndim() > 4 || broadcast_shapes(mask_arr->shape(), full, kAttention) != full)
+      fail<ValueError>(kAttention, "a mask of shape ", to_string(mask_arr->shape()),
                        "; what broadcasts to ", to_string(full), " is accepted");
     if (promote_types(mask_arr->dtype(), t) != t)
-      fail<ValueError>(kName, "a mask of dtype ", dtype_name(mask_arr->dtype()),
+      fail<ValueError>(kAttention, "a mask of dtype ", dtype_name(mask_arr->dtype()),
                        " for inputs of dtype ", dtype_name(t),
                        "; bool and that dtype are accepted");
     bool kept = mask_arr->dtype() == bool_;
@@ -251,10 +251,10 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
   }
   if (sinks) {
     if (sinks->ndim() != 1 || sinks->shape(0) != queries.shape(1))
-      fail<ValueError>(kName, "sinks of shape ", to_string(sinks->shape()), "; shape (",
+      fail<ValueError>(kAttention, "sinks of shape ", to_string(sinks->shape()), "; shape (",
                        queries.shape(1), ",) is accepted");
     if (promote_types(sinks->dtype(), t) != t)
-      fail<ValueError>(kName, "sinks of dtype ", dtype_name(sinks->dtype()),
+      fail<ValueError>(kAttention, "sinks of dtype ", dtype_name(sinks->dtype()),
                        " for inputs of dtype ", dtype_name(t), "; that dtype is accepted");
     inputs.push_back(astype(*sinks, t, s));
   }

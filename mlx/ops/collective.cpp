@@ -9,9 +9,9 @@ namespace mlx::core {
 
 namespace {
 
-const CollectiveAttrs& of(const Attrs* a) { return *static_cast<const CollectiveAttrs*>(a); }
+const CollectiveAttrs& attrs_of(const Attrs* a) { return *static_cast<const CollectiveAttrs*>(a); }
 
-uint64_t order_of_request(const Attrs* a) { return of(a).order; }
+uint64_t order_of_request(const Attrs* a) { return attrs_of(a).order; }
 
 bool between_two(Collective kind) { return kind == Collective::send || kind == Collective::recv; }
 
@@ -23,13 +23,15 @@ uint64_t ticket_for(Channel& channel, Collective kind) {
   return Ticket::of(index, line ? line() : 0, recorded).bits;
 }
 
-uint64_t ticket_of_request(const Attrs* a) { return ticket_for(*of(a).channel, of(a).kind); }
+uint64_t ticket_of_request(const Attrs* a) {
+  return ticket_for(*attrs_of(a).channel, attrs_of(a).kind);
+}
 
 array constant_ticket(uint64_t bits) { return constant(Scalar::of(bits), uint64); }
 
 /// The same request on other inputs. One that was read from a file is of all processes.
 Arrays build_collective(const Arrays& in, const Attrs* attrs, Stream) {
-  const CollectiveAttrs& a = of(attrs);
+  const CollectiveAttrs& a = attrs_of(attrs);
   const Ref<Channel> channel = a.channel ? a.channel : world_channel();
   if (a.kind == Collective::recv) {
     if (!channel) fail<ValueError>("recv", "a group of one process; at least two are needed");

@@ -13,9 +13,11 @@ namespace mlx::core::rules {
 
 namespace {
 
-const CollectiveAttrs& of(const Attrs* a) { return *static_cast<const CollectiveAttrs*>(a); }
+const CollectiveAttrs& collective_of(const Attrs* a) {
+  return *static_cast<const CollectiveAttrs*>(a);
+}
 
-[[noreturn]] void refuse(Collective kind, const char* what) {
+[[noreturn]] void refuse_rule(Collective kind, const char* what) {
   fail<ValueError>(name_of(kind), what,
                    " of an array that goes from one process to another; a custom_function gives it "
                    "a rule, and stop_gradient keeps derivatives from it");
@@ -35,14 +37,14 @@ array own_part(const array& g, const Shape& shape, const Channel& c, Stream s) {
 array share_of_extremum(const RuleArgs& r, const array& v) {
   const Stream s = r.stream;
   const array mine = astype(equal(r.inputs[0], r.outputs[0], s), v.dtype(), s);
-  const array all = collective(Collective::all_sum, mine, of(r.attrs).channel);
+  const array all = collective(Collective::all_sum, mine, collective_of(r.attrs).channel);
   return divide(multiply(v, mine, s), all, s);
 }
 
 }  // namespace
 
 Arrays collective_vjp(const RuleArgs& r) {
-  const CollectiveAttrs& a = of(r.attrs);
+  const CollectiveAttrs& a = collective_of(r.attrs);
   const array& g = r.grads[0];
   if (!g) return {array{}, array{}};
   const Stream s = r.stream;
@@ -64,14 +66,14 @@ Arrays collective_vjp(const RuleArgs& r) {
       return {a.channel->rank() == a.peer ? sum : multiply(sum, zero(g.dtype()), s), array{}};
     }
     default:
-      refuse(a.kind, "the derivative");
+      refuse_rule(a.kind, "the derivative");
   }
 }
 
 Arrays collective_jvp(const RuleArgs& r) {
-  const CollectiveAttrs& a = of(r.attrs);
+  const CollectiveAttrs& a = collective_of(r.attrs);
   if (a.kind == Collective::send || a.kind == Collective::recv)
-    refuse(a.kind, "the forward derivative");
+    refuse_rule(a.kind, "the forward derivative");
   const array& t = r.grads[0];
   if (!t) return {array{}};
   if (a.kind == Collective::all_max || a.kind == Collective::all_min)
@@ -81,7 +83,7 @@ Arrays collective_jvp(const RuleArgs& r) {
 
 Batched collective_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs* attrs,
                         Stream s) {
-  const CollectiveAttrs& a = of(attrs);
+  const CollectiveAttrs& a = collective_of(attrs);
   if (a.kind == Collective::recv) return {};
   const bool by_rows = a.kind == Collective::all_gather || a.kind == Collective::sum_scatter ||
                        a.kind == Collective::all_to_all;

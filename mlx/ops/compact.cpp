@@ -39,7 +39,7 @@ struct EvaluatedMask {
 };
 
 /// The indices as columns or rows, computed at once: the memory of the condition may change later.
-array positions(const array& condition, bool rows, StreamOrDevice s) {
+array positions_where(const array& condition, bool rows, StreamOrDevice s) {
   const EvaluatedMask truth(condition, s);
   const auto axes = static_cast<int64_t>(condition.ndim());
   return make_node(op_nonzero, rows ? Shape{truth.count, axes} : Shape{axes, truth.count},
@@ -117,7 +117,7 @@ void compute_for(const char* op, const std::vector<array>& arrays, const char* i
 
 std::vector<array> nonzero(const array& a, StreamOrDevice s) {
   if (a.ndim() == 0) fail("nonzero", "a scalar; at least one dimension is needed");
-  const array all = positions(a, false, s);
+  const array all = positions_where(a, false, s);
   std::vector<array> out;
   for (int64_t axis = 0; axis < all.shape(0); ++axis) out.push_back(take(all, axis, 0, s));
   eval(out);
@@ -125,7 +125,7 @@ std::vector<array> nonzero(const array& a, StreamOrDevice s) {
 }
 
 array argwhere(const array& a, StreamOrDevice s) {
-  array out = positions(a, true, s);
+  array out = positions_where(a, true, s);
   eval(out);
   return out;
 }

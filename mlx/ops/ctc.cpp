@@ -8,22 +8,22 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kName = "ctc_loss";
+constexpr const char* kCtcLoss = "ctc_loss";
 
-void check_inputs(const Arrays& in, int blank) {
+void check_ctc_inputs(const Arrays& in, int blank) {
   const array &x = in[0], &labels = in[1];
   if (x.ndim() != 3 || labels.ndim() != 2 || labels.shape(0) != x.shape(0))
-    fail<ValueError>(kName, "shapes ", to_string(x.shape()), " and ", to_string(labels.shape()),
+    fail<ValueError>(kCtcLoss, "shapes ", to_string(x.shape()), " and ", to_string(labels.shape()),
                      "; (N, T, C) and (N, S) are accepted");
   if (x.shape(1) == 0)
-    fail<ValueError>(kName, "log_probs of no step; at least one step is accepted");
+    fail<ValueError>(kCtcLoss, "log_probs of no step; at least one step is accepted");
   for (size_t i : {2, 3})
     if (in[i].shape() != Shape{x.shape(0)})
-      fail<ValueError>(kName, "lengths of shape ", to_string(in[i].shape()), "; ",
+      fail<ValueError>(kCtcLoss, "lengths of shape ", to_string(in[i].shape()), "; ",
                        to_string(Shape{x.shape(0)}), " is accepted");
   if (blank < 0 || blank >= x.shape(2))
-    fail<ValueError>(kName, "blank ", blank, " of ", x.shape(2), " classes; 0 to ", x.shape(2) - 1,
-                     " are accepted");
+    fail<ValueError>(kCtcLoss, "blank ", blank, " of ", x.shape(2), " classes; 0 to ",
+                     x.shape(2) - 1, " are accepted");
 }
 
 Shape sums_shape(const Arrays& in) {
@@ -32,7 +32,7 @@ Shape sums_shape(const Arrays& in) {
 
 Arrays build_ctc(const Arrays& in, const Attrs* attrs, Stream s) {
   const auto& a = attrs_as<CtcAttrs>(attrs);
-  check_inputs(in, a.blank);
+  check_ctc_inputs(in, a.blank);
   const Dtype t = in[0].dtype();
   return make_bundle(op_ctc, {{{in[0].shape(0)}, t}, {sums_shape(in), t}}, s, in,
                      make_attrs(CtcAttrs(a)));
@@ -40,7 +40,7 @@ Arrays build_ctc(const Arrays& in, const Attrs* attrs, Stream s) {
 
 Arrays build_slope(const Arrays& in, const Attrs* attrs, Stream s) {
   const auto& a = attrs_as<CtcAttrs>(attrs);
-  check_inputs(in, a.blank);
+  check_ctc_inputs(in, a.blank);
   return {make_node(op_ctc_slope, in[0].shape(), in[0].dtype(), s, std::span<const array>(in),
                     make_attrs(CtcAttrs(a)))};
 }
@@ -66,12 +66,13 @@ array ctc_loss(const array& log_probs, const array& targets,
                const std::optional<array>& input_lengths,
                const std::optional<array>& target_lengths, int blank, StreamOrDevice stream) {
   if (!is_floating(log_probs.dtype()))
-    fail<ValueError>(kName, "log_probs of dtype ", dtype_name(log_probs.dtype()),
+    fail<ValueError>(kCtcLoss, "log_probs of dtype ", dtype_name(log_probs.dtype()),
                      "; floating dtypes are accepted");
   const Stream s = to_stream(stream);
   auto integers = [&](const char* what, const array& x) {
     if (!issubdtype(x.dtype(), integer))
-      fail<ValueError>(kName, what, " of dtype ", dtype_name(x.dtype()), "; integers are accepted");
+      fail<ValueError>(kCtcLoss, what, " of dtype ", dtype_name(x.dtype()),
+                       "; integers are accepted");
     return astype(x, int32, s);
   };
   auto lengths = [&](const char* what, const std::optional<array>& given, const array& of) {

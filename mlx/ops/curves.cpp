@@ -9,6 +9,7 @@
 #include "mlx/core/trace.h"
 #include "mlx/ops.h"
 #include "mlx/ops/linalg_functions.h"
+#include "mlx/ops/number_parts.h"
 #include "mlx/ops/special.h"
 
 namespace mlx::core {
@@ -18,15 +19,8 @@ namespace {
 void require_vector(const char* op, const char* name, const array& a) {
   if (a.ndim() != 1) fail(op, name, " of shape ", to_string(a.shape()), "; one axis is accepted");
 }
-Dtype real_of(const char* op, Dtype t) {
-  if (is_complex(t)) fail(op, dtype_name(t), "; real dtypes are accepted");
-  return at_least_float(t);
-}
-int axis_of(const array& a, int axis, const char* op) {
-  return normalize_axis(axis, static_cast<int64_t>(a.ndim()), op);
-}
 /// Elements `from` to `to` of an axis; a negative `to` counts from the end.
-array part(const array& a, int axis, int64_t from, int64_t to, StreamOrDevice s) {
+array range_of(const array& a, int axis, int64_t from, int64_t to, StreamOrDevice s) {
   Shape start(a.ndim(), 0), stop = a.shape();
   start[axis] = from;
   stop[axis] = to <= 0 ? a.shape(axis) + to : to;
@@ -94,7 +88,7 @@ array interp(const array& x, const array& xp, const array& fp, const std::option
 }
 
 array gradient(const array& f, const array& spacing, int axis, StreamOrDevice s) {
-  axis = axis_of(f, axis, "gradient");
+  axis = normalize_axis(axis, f.ndim(), "gradient");
   note_shape_read(f);
   const int64_t n = f.shape(axis);
   if (n < 2) fail("gradient", n, " elements along axis ", axis, "; at least 2 are accepted");
@@ -102,11 +96,12 @@ array gradient(const array& f, const array& spacing, int axis, StreamOrDevice s)
   const array y = astype(f, t, s), h = astype(spacing, t, s);
   const array steps = diff(y, 1, axis, s);
   if (h.ndim() == 0) {
-    const array inner = multiply(add(part(steps, axis, 1, 0, s), part(steps, axis, 0, -1, s), s),
-                                 constant(0.5, t), s);
+    const array inner =
+        multiply(add(range_of(steps, axis, 1, 0, s), range_of(steps, axis, 0, -1, s), s),
+                 constant(0.5, t), s);
     return divide(
-        concatenate({part(steps, axis, 0, 1, s), inner, part(steps, axis, n - 2, n - 1, s)}, axis,
-                    s),
+        concatenate({range_of(steps, axis, 0, 1, s), inner, range_of(steps, axis, n - 2, n - 1, s)},
+                    axis, s),
         h, s);
   }
   if (h.ndim() != 1 || h.shape(0) != n)
@@ -114,22 +109,22 @@ array gradient(const array& f, const array& spacing, int axis, StreamOrDevice s)
          " elements; a number, or one position for each is accepted");
   const array d = along(diff(h, 1, 0, s), axis, f.ndim(), s);
   const array slopes = divide(steps, d, s);
-  const array left = part(d, axis, 0, -1, s), right = part(d, axis, 1, 0, s);
-  const array weighted = add(multiply(left, part(slopes, axis, 1, 0, s), s),
-                             multiply(right, part(slopes, axis, 0, -1, s), s), s);
+  const array left = range_of(d, axis, 0, -1, s), right = range_of(d, axis, 1, 0, s);
+  const array weighted = add(multiply(left, range_of(slopes, axis, 1, 0, s), s),
+                             multiply(right, range_of(slopes, axis, 0, -1, s), s), s);
   const array inner = divide(weighted, add(left, right, s), s);
-  return concatenate({part(slopes, axis, 0, 1, s), inner, part(slopes, axis, n - 2, n - 1, s)},
-                     axis, s);
+  return concatenate(
+      {range_of(slopes, axis, 0, 1, s), inner, range_of(slopes, axis, n - 2, n - 1, s)}, axis, s);
 }
 
 array trapezoid(const array& y, const std::optional<array>& x, double dx, int axis,
                 StreamOrDevice s) {
-  axis = axis_of(y, axis, "trapezoid");
+  axis = normalize_axis(axis, y.ndim(), "trapezoid");
   Dtype t = at_least_float(y.dtype());
   if (x) t = promote_types(t, x->dtype());
   const array v = astype(y, t, s);
   if (v.shape(axis) < 1) return sum(v, axis, false, s);
-  const array pairs = add(part(v, axis, 1, 0, s), part(v, axis, 0, -1, s), s);
+  const array pairs = add(range_of(v, axis, 1, 0, s), range_of(v, axis, 0, -1, s), s);
   if (!x) return multiply(sum(pairs, axis, false, s), constant(dx / 2, t), s);
   if (x->ndim() != 1 && x->shape() != y.shape())
     fail("trapezoid", "x of shape ", to_string(x->shape()), " for y of shape ",
@@ -142,7 +137,7 @@ array trapezoid(const array& y, const std::optional<array>& x, double dx, int ax
 
 array unwrap(const array& p, std::optional<double> discont, int axis, double period,
              StreamOrDevice s) {
-  axis = axis_of(p, axis, "unwrap");
+  axis = normalize_axis(axis, p.ndim(), "unwrap");
   if (!(period > 0)) fail("unwrap", "period ", period, "; positive numbers are accepted");
   const Dtype t = real_of("unwrap", p.dtype());
   const array x = astype(p, t, s), d = diff(x, 1, axis, s);
@@ -155,7 +150,8 @@ array unwrap(const array& p, std::optional<double> discont, int axis, double per
   const array zero = constant(0, t);
   const array steps = where(less(abs(d, s), jump, s), zero, correction, s);
   const array shift = cumsum(steps, axis, false, true, s);
-  return concatenate({part(x, axis, 0, 1, s), add(part(x, axis, 1, 0, s), shift, s)}, axis, s);
+  return concatenate({range_of(x, axis, 0, 1, s), add(range_of(x, axis, 1, 0, s), shift, s)}, axis,
+                     s);
 }
 
 array polyval(const array& p, const array& x, StreamOrDevice s) {

@@ -11,7 +11,7 @@ using namespace kernel_source;
 
 namespace {
 
-constexpr const char* kOp = "cuda_kernel";
+constexpr const char* kCudaKernel = "cuda_kernel";
 
 /// Whether there is a GPU of NVIDIA.
 bool has_cuda() {
@@ -19,8 +19,8 @@ bool has_cuda() {
   return is_available(gpu) && device_info(gpu).contains("compute_capability_major");
 }
 
-Arrays no_derivative(const RuleArgs& args) { refuse_derivative(kOp, args.attrs); }
-Arrays build_kernel(const Arrays& in, const Attrs* attrs, Stream s) {
+Arrays no_cuda_derivative(const RuleArgs& args) { refuse_derivative(kCudaKernel, args.attrs); }
+Arrays build_cuda_kernel(const Arrays& in, const Attrs* attrs, Stream s) {
   return build(op_cuda_kernel, "CUDA", has_cuda(), in, attrs, s);
 }
 
@@ -28,9 +28,9 @@ Arrays build_kernel(const Arrays& in, const Attrs* attrs, Stream s) {
 
 constinit const OpDef op_cuda_kernel{.name = "cuda_kernel",
                                      .kind = OpKind::bundle,
-                                     .build = build_kernel,
-                                     .vjp = no_derivative,
-                                     .jvp = no_derivative,
+                                     .build = build_cuda_kernel,
+                                     .vjp = no_cuda_derivative,
+                                     .jvp = no_cuda_derivative,
                                      .vmap = no_vmap};
 
 namespace fast {
@@ -38,7 +38,7 @@ namespace fast {
 namespace {
 
 /// The name of a dtype's elements in a source.
-std::string type_of(Dtype t, const std::string& text) {
+std::string cuda_type(Dtype t, const std::string& text) {
   // Sources that use NVIDIA's types get them.
   if (t == float16) return names(text, "__half") ? "__half" : "float16_t";
   if (t == bfloat16) return names(text, "__nv_bfloat16") ? "__nv_bfloat16" : "bfloat16_t";
@@ -49,15 +49,15 @@ std::string type_of(Dtype t, const std::string& text) {
 }
 
 /// The parameters of a template, and the arguments for them.
-std::pair<std::string, std::string> template_text(const Template& arguments,
+std::pair<std::string, std::string> cuda_template(const Template& arguments,
                                                   const std::string& text) {
-  check_template(kOp, arguments);
+  check_template(kCudaKernel, arguments);
   std::string parameters, values;
   for (const auto& [name, value] : arguments) {
     const char* comma = parameters.empty() ? "" : ", ";
     if (const auto* t = std::get_if<Dtype>(&value)) {
       parameters += cat(comma, "typename ", name);
-      values += comma + type_of(*t, text);
+      values += comma + cuda_type(*t, text);
     } else if (const auto* b = std::get_if<bool>(&value)) {
       parameters += cat(comma, "bool ", name);
       values += cat(comma, *b ? "true" : "false");
@@ -83,8 +83,8 @@ bool uses_undeclared(const std::string& text, const std::string& word) {
 
 /// The text that is compiled: the source as the body of a function, and a kernel that calls it.
 /// Lines are counted in the source.
-std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>& out,
-                    const Template& arguments, KernelAttrs& attrs) {
+std::string cuda_text(const Source& s, const Arrays& in, const std::vector<Dtype>& out,
+                      const Template& arguments, KernelAttrs& attrs) {
   const std::string own = s.header + "\n" + s.body;
   std::string fields, parameters, values;
   auto parameter = [&](const std::string& type, const std::string& name, const std::string& value) {
@@ -93,7 +93,7 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
   };
   for (size_t k = 0; k < in.size(); ++k) {
     const std::string& name = s.inputs[k];
-    const std::string type = cat("const ", type_of(in[k].dtype(), own), "*");
+    const std::string type = cat("const ", cuda_type(in[k].dtype(), own), "*");
     const size_t length = std::max<size_t>(in[k].ndim(), 1);
     fields += cat("  ", type, " ", name, ";\n");
     parameter(type, name, "mlx_p." + name);
@@ -111,11 +111,11 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
     if (names(own, name + "_ndim")) parameter("int", name + "_ndim", cat(in[k].ndim()));
   }
   for (size_t k = 0; k < out.size(); ++k) {
-    const std::string type = type_of(out[k], own) + "*";
+    const std::string type = cuda_type(out[k], own) + "*";
     fields += cat("  ", type, " ", s.outputs[k], ";\n");
     parameter(type, s.outputs[k], "mlx_p." + s.outputs[k]);
   }
-  const auto [types, given] = template_text(arguments, own);
+  const auto [types, given] = cuda_template(arguments, own);
   std::string text = "#define MLX_USER_SOURCE\n";
   if (names(own, "__half")) text += "#include <cuda_fp16.h>\n";
   if (names(own, "__nv_bfloat16")) text += "#include <cuda_bf16.h>\n";
@@ -138,21 +138,21 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
 CustomKernelFunction cuda_kernel(const std::string& name, const std::vector<std::string>& inputs,
                                  const std::vector<std::string>& outputs, const std::string& source,
                                  const std::string& header, bool rows, int shared) {
-  if (!has_cuda()) no_device(kOp, name, "CUDA");
+  if (!has_cuda()) no_device(kCudaKernel, name, "CUDA");
   Source s{name, inputs, outputs, source, header, rows, shared};
-  check(kOp, s);
-  launch_of(kOp, name, {1, 1, 1}, {1, 1, 1}, shared, {});
+  check(kCudaKernel, s);
+  launch_of(kCudaKernel, name, {1, 1, 1}, {1, 1, 1}, shared, {});
   return [s = std::move(s)](
              const Arrays& in, const std::vector<Shape>& shapes, const std::vector<Dtype>& dtypes,
              const Triple& grid, const Triple& group, const Template& arguments,
              const std::optional<float>& fill, bool verbose, const StreamOrDevice& stream) {
-    check_counts(kOp, s, in.size(), dtypes.size());
-    KernelAttrs attrs = launch_of(kOp, s.name, grid, group, s.shared, fill);
+    check_counts(kCudaKernel, s, in.size(), dtypes.size());
+    KernelAttrs attrs = launch_of(kCudaKernel, s.name, grid, group, s.shared, fill);
     attrs.entry = "mlx_kernel_" + s.name;  // the source may have a function of the name
     attrs.rows = s.rows;
-    attrs.code = text_of(s, in, dtypes, arguments, attrs);
+    attrs.code = cuda_text(s, in, dtypes, arguments, attrs);
     if (verbose) std::cout << attrs.code << std::flush;
-    return make(kOp, op_cuda_kernel, std::move(attrs), in, shapes, dtypes, stream);
+    return make(kCudaKernel, op_cuda_kernel, std::move(attrs), in, shapes, dtypes, stream);
   };
 }
 

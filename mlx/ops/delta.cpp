@@ -9,24 +9,24 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kName = "gated_delta_update";
+constexpr const char* kDelta = "gated_delta_update";
 
 void check_shape(const char* what, const array& x, const Shape& shape) {
   if (x.shape() != shape)
-    fail<ValueError>(kName, what, " of shape ", to_string(x.shape()), "; shape ", to_string(shape),
+    fail<ValueError>(kDelta, what, " of shape ", to_string(x.shape()), "; shape ", to_string(shape),
                      " is accepted");
 }
 
-void check_shapes(const Arrays& in) {
+void check_delta_shapes(const Arrays& in) {
   const array &q = in[0], &k = in[1], &v = in[2], &g = in[3];
   if (q.ndim() != 4 || v.ndim() != 4)
-    fail<ValueError>(kName, "queries and values of shapes ", to_string(q.shape()), " and ",
+    fail<ValueError>(kDelta, "queries and values of shapes ", to_string(q.shape()), " and ",
                      to_string(v.shape()),
                      "; four axes are accepted: batch, positions, heads, features");
   int64_t b = q.shape(0), t = q.shape(1), heads = q.shape(2), d = q.shape(3), n = v.shape(2);
   check_shape("keys", k, q.shape());
   if (heads == 0 ? n != 0 : n % heads != 0)
-    fail<ValueError>(kName, n, " value heads for ", heads, " key heads; a multiple is accepted");
+    fail<ValueError>(kDelta, n, " value heads for ", heads, " key heads; a multiple is accepted");
   check_shape("values", v, {b, t, n, v.shape(3)});
   check_shape("gates", g, g.ndim() == 4 ? Shape{b, t, n, d} : Shape{b, t, n});
   check_shape("beta", in[4], {b, t, n});
@@ -35,7 +35,7 @@ void check_shapes(const Arrays& in) {
 }
 
 Arrays delta_node(const Arrays& in, Stream s) {
-  check_shapes(in);
+  check_delta_shapes(in);
   return make_bundle(op_gated_delta,
                      {{in[2].shape(), in[2].dtype()}, {in[5].shape(), in[5].dtype()}}, s, in);
 }
@@ -43,7 +43,7 @@ Arrays delta_node(const Arrays& in, Stream s) {
 Arrays build_delta(const Arrays& in, const Attrs*, Stream s) { return delta_node(in, s); }
 
 /// The recurrence in elementary ops, position by position.
-rules::Formula formula(Stream s) {
+rules::Formula delta_formula(Stream s) {
   return [s](const Arrays& in) {
     int64_t heads = in[0].shape(2), n = in[2].shape(2), length = in[0].shape(1);
     auto per_value = [&](const array& x) {  // (B, N, D) of (B, M, D)
@@ -74,8 +74,8 @@ rules::Formula formula(Stream s) {
   };
 }
 
-Arrays delta_vjp(const RuleArgs& r) { return rules::formula_vjp(formula(r.stream), r); }
-Arrays delta_jvp(const RuleArgs& r) { return rules::formula_jvp(formula(r.stream), r); }
+Arrays delta_vjp(const RuleArgs& r) { return rules::formula_vjp(delta_formula(r.stream), r); }
+Arrays delta_jvp(const RuleArgs& r) { return rules::formula_jvp(delta_formula(r.stream), r); }
 
 rules::Batched delta_vmap(const Arrays& in, const std::vector<int>& axes, const Attrs*, Stream s) {
   int64_t n = rules::batch_size(in, axes);
@@ -109,7 +109,7 @@ std::vector<array> gated_delta_update(const array& queries, const array& keys, c
   Dtype work = t == float64 ? float64 : float32;
   for (const array* x : {&queries, &keys, &values, &gates, &beta_})
     if (is_complex(x->dtype()))
-      fail<ValueError>(kName, "dtype ", dtype_name(x->dtype()), "; real dtypes are accepted");
+      fail<ValueError>(kDelta, "dtype ", dtype_name(x->dtype()), "; real dtypes are accepted");
   Arrays in;
   for (const array* x : {&queries, &keys, &values, &gates, &beta_})
     in.push_back(astype(*x, work, s));

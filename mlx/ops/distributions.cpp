@@ -30,8 +30,8 @@ array parameter(const char* op, const array& v, const Shape& shape, Dtype t, Str
 }
 
 /// loc + scale * x, in the dtype of the result.
-array scaled(const char* op, const array& x, const array& loc, const array& scale, Dtype dtype,
-             StreamOrDevice s) {
+array scaled_and_shifted(const char* op, const array& x, const array& loc, const array& scale,
+                         Dtype dtype, StreamOrDevice s) {
   const array b = parameter(op, scale, x.shape(), x.dtype(), s);
   const array a = parameter(op, loc, x.shape(), x.dtype(), s);
   return astype(add(a, multiply(b, x, s), s), dtype, s);
@@ -92,7 +92,7 @@ array exponential(const Shape& shape, Dtype dtype, const array& scale, const Opt
                   StreamOrDevice s) {
   const Dtype t = working("exponential", dtype);
   const array x = unit_exponential(shape, t, key, s);
-  return scaled("exponential", x, constant(0, t), scale, dtype, s);
+  return scaled_and_shifted("exponential", x, constant(0, t), scale, dtype, s);
 }
 
 array cauchy(const Shape& shape, Dtype dtype, const array& loc, const array& scale,
@@ -100,7 +100,7 @@ array cauchy(const Shape& shape, Dtype dtype, const array& loc, const array& sca
   const Dtype t = working("cauchy", dtype);
   const array u = subtract(uniform(shape, t, key, s), constant(0.5, t), s);
   const array x = tan(multiply(u, constant(std::numbers::pi, t), s), s);
-  return scaled("cauchy", x, loc, scale, dtype, s);
+  return scaled_and_shifted("cauchy", x, loc, scale, dtype, s);
 }
 
 array logistic(const Shape& shape, Dtype dtype, const array& loc, const array& scale,
@@ -110,14 +110,14 @@ array logistic(const Shape& shape, Dtype dtype, const array& loc, const array& s
   const array smallest = constant(t == float64 ? 0x1p-54 : 0x1p-33, t);
   const array u = maximum(uniform(shape, t, key, s), smallest, s);
   const array x = subtract(log(u, s), log1p(negative(u, s), s), s);
-  return scaled("logistic", x, loc, scale, dtype, s);
+  return scaled_and_shifted("logistic", x, loc, scale, dtype, s);
 }
 
 array lognormal(const Shape& shape, Dtype dtype, const array& mean, const array& sigma,
                 const OptionalKey& key, StreamOrDevice s) {
   const Dtype t = working("lognormal", dtype);
   const array x = normal(shape, t, std::nullopt, std::nullopt, key, s);
-  return astype(exp(scaled("lognormal", x, mean, sigma, t, s), s), dtype, s);
+  return astype(exp(scaled_and_shifted("lognormal", x, mean, sigma, t, s), s), dtype, s);
 }
 
 array rayleigh(const Shape& shape, Dtype dtype, const array& scale, const OptionalKey& key,
@@ -125,7 +125,7 @@ array rayleigh(const Shape& shape, Dtype dtype, const array& scale, const Option
   const Dtype t = working("rayleigh", dtype);
   const array x = unit_exponential(shape, t, key, s);
   const array root = sqrt(multiply(x, constant(2, t), s), s);
-  return scaled("rayleigh", root, constant(0, t), scale, dtype, s);
+  return scaled_and_shifted("rayleigh", root, constant(0, t), scale, dtype, s);
 }
 
 array weibull(const array& a, const Shape& shape, Dtype dtype, const OptionalKey& key,
@@ -189,7 +189,7 @@ array gamma(const array& a, const Shape& shape, Dtype dtype, const array& scale,
             const OptionalKey& key, StreamOrDevice s) {
   working("gamma", dtype);
   const array x = exp(log_gamma("gamma", a, shape, key, s), s);
-  return scaled("gamma", x, constant(0, float64), scale, dtype, s);
+  return scaled_and_shifted("gamma", x, constant(0, float64), scale, dtype, s);
 }
 array loggamma(const array& a, const Shape& shape, Dtype dtype, const OptionalKey& key,
                StreamOrDevice s) {
@@ -294,8 +294,9 @@ array double_sided_maxwell(const array& loc, const array& scale, const Shape& sh
   parts.push_back(3);
   const array x = normal(parts, t, std::nullopt, std::nullopt, first, s);
   const array size = sqrt(sum(square(x, s), -1, false, s), s);
-  return scaled("double_sided_maxwell", multiply(size, rademacher(shape, t, second, s), s), loc,
-                scale, dtype, s);
+  return scaled_and_shifted("double_sided_maxwell",
+                            multiply(size, rademacher(shape, t, second, s), s), loc, scale, dtype,
+                            s);
 }
 
 array ball(int64_t d, double p, const Shape& shape, Dtype dtype, const OptionalKey& key,

@@ -51,7 +51,7 @@ Labels parse_term(const std::string& term, int64_t rest) {
 bool has_ellipsis(const std::string& term) { return term.find("...") != std::string::npos; }
 
 /// How the subscripts spell a label.
-std::string name_of(Label l) {
+std::string label_name(Label l) {
   return l < kEllipsis ? "'" + std::string(1, static_cast<char>(l)) + "'" : "an axis of '...'";
 }
 
@@ -60,7 +60,8 @@ void note_size(std::map<Label, int64_t>& sizes, Label label, int64_t n, const Sh
   if (known == 1) known = n;
   if (n != 1 && n != known)
     fail("einsum", "an operand of shape ", to_string(shape), " with length ", n, " for ",
-         name_of(label), ", which has length ", known, " before; equal lengths or 1 are accepted");
+         label_name(label), ", which has length ", known,
+         " before; equal lengths or 1 are accepted");
 }
 
 /// Labels of an implicit result: the ellipsis, then the letters that occur once.

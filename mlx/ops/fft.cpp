@@ -67,8 +67,8 @@ double scale_of(FftKind kind, int64_t n, FFTNorm norm) {
 
 /// Transforms along `axes`: `kind` along the last one and its complex counterpart along the others.
 /// Missing lengths in `n` are those of the array.
-array along(const char* op, const array& a, FftKind kind, std::optional<Shape> n,
-            const std::vector<int>& given, FFTNorm norm, StreamOrDevice stream) {
+array transform_along(const char* op, const array& a, FftKind kind, std::optional<Shape> n,
+                      const std::vector<int>& given, FFTNorm norm, StreamOrDevice stream) {
   const Stream s = to_stream(stream);
   std::vector<int> axes;
   for (int axis : given) axes.push_back(normalize_axis(axis, static_cast<int64_t>(a.ndim()), op));
@@ -129,22 +129,22 @@ FFTNorm norm_named(const std::string& name, const char* op) {
 #define MLX_FFT_AXES(name, kind)                                                             \
   array name(const array& a, const Shape& n, const std::vector<int>& axes, FFTNorm norm,     \
              StreamOrDevice s) {                                                             \
-    return along(#name, a, FftKind::kind, n, axes, norm, s);                                 \
+    return transform_along(#name, a, FftKind::kind, n, axes, norm, s);                       \
   }                                                                                          \
   array name(const array& a, const std::vector<int>& axes, FFTNorm norm, StreamOrDevice s) { \
-    return along(#name, a, FftKind::kind, std::nullopt, axes, norm, s);                      \
+    return transform_along(#name, a, FftKind::kind, std::nullopt, axes, norm, s);            \
   }
-#define MLX_FFT(name, kind)                                                     \
-  array name(const array& a, int n, int axis, FFTNorm norm, StreamOrDevice s) { \
-    return along(#name, a, FftKind::kind, Shape{n}, {axis}, norm, s);           \
-  }                                                                             \
-  array name(const array& a, int axis, FFTNorm norm, StreamOrDevice s) {        \
-    return along(#name, a, FftKind::kind, std::nullopt, {axis}, norm, s);       \
-  }                                                                             \
-  MLX_FFT_AXES(name##2, kind)                                                   \
-  MLX_FFT_AXES(name##n, kind)                                                   \
-  array name##n(const array& a, FFTNorm norm, StreamOrDevice s) {               \
-    return name##n(a, all_axes(#name "n", a), norm, s);                         \
+#define MLX_FFT(name, kind)                                                         \
+  array name(const array& a, int n, int axis, FFTNorm norm, StreamOrDevice s) {     \
+    return transform_along(#name, a, FftKind::kind, Shape{n}, {axis}, norm, s);     \
+  }                                                                                 \
+  array name(const array& a, int axis, FFTNorm norm, StreamOrDevice s) {            \
+    return transform_along(#name, a, FftKind::kind, std::nullopt, {axis}, norm, s); \
+  }                                                                                 \
+  MLX_FFT_AXES(name##2, kind)                                                       \
+  MLX_FFT_AXES(name##n, kind)                                                       \
+  array name##n(const array& a, FFTNorm norm, StreamOrDevice s) {                   \
+    return name##n(a, all_axes(#name "n", a), norm, s);                             \
   }
 MLX_FFT(fft, forward)
 MLX_FFT(ifft, inverse)

@@ -15,18 +15,6 @@ array gather_node(const array& a, const array& b, const array& lhs, const array&
   return make_node(op_gather_mm, std::move(shape), a.dtype(), s, {}, a, b, lhs, rhs);
 }
 
-/// The indices of the matrices of `x` in order, in the shape of its leading axes.
-array own_positions(const array& x, Stream s) {
-  Shape batch(x.shape().begin(), x.shape().end() - 2);
-  return reshape(arange(int64_t{0}, num_elements(batch), int64_t{1}, int64, s), batch, s);
-}
-
-array as_stack(const array& x, Stream s) {
-  return reshape(
-      x, {num_elements(Shape(x.shape().begin(), x.shape().end() - 2)), x.shape(-2), x.shape(-1)},
-      s);
-}
-
 Arrays build_gather_mm(const Arrays& in, const Attrs*, Stream s) {
   return {gather_node(in[0], in[1], in[2], in[3], s)};
 }
@@ -35,6 +23,16 @@ Arrays build_segmented_mm(const Arrays& in, const Attrs*, Stream s) {
 }
 
 }  // namespace
+
+array as_stack(const array& x, Stream s) {
+  const int64_t n = num_elements(Shape(x.shape().begin(), x.shape().end() - 2));
+  return reshape(x, {n, x.shape(-2), x.shape(-1)}, s);
+}
+
+array own_positions(const array& x, Stream s) {
+  Shape batch(x.shape().begin(), x.shape().end() - 2);
+  return reshape(arange(int64_t{0}, num_elements(batch), int64_t{1}, int64, s), batch, s);
+}
 
 array gather_mm(array a, array b, std::optional<array> lhs_indices,
                 std::optional<array> rhs_indices, bool, StreamOrDevice s) {
@@ -94,11 +92,6 @@ constinit const OpDef op_segmented_mm{.name = "segmented_mm",
 
 namespace rules {
 namespace {
-
-array conjugate_transpose(const array& x, Stream s) {
-  array t = swapaxes(materialized(x, s), -1, -2, s);
-  return is_complex(x.dtype()) ? conjugate(t, s) : t;
-}
 
 /// Zeros of the shape of the stack `x` with `parts` added at the indices `positions`.
 array added_up(const array& x, const array& positions, const array& parts, Stream s) {

@@ -11,6 +11,11 @@ namespace mlx::core {
 /// for a range outside the inner axis.
 MLX_API array segmented_mm(array a, array b, array segments, StreamOrDevice s = {});
 
+/// The matrices of `x` as a stack of rank 3.
+array as_stack(const array& x, Stream s);
+/// The indices of the matrices of `x` in that stack, in the shape of its leading axes.
+array own_positions(const array& x, Stream s);
+
 /// Inputs: stacks a and b of rank 3, and index arrays into them, of one shape and any integer
 /// dtype.
 extern const OpDef op_gather_mm;

@@ -23,7 +23,7 @@ void check_length(const array& a) {
                      "; m * 2^k with m one of 1, 12, 20 and 28 is accepted");
 }
 
-Arrays build(const Arrays& in, const Attrs* a, Stream s) {
+Arrays build_hadamard_node(const Arrays& in, const Attrs* a, Stream s) {
   check_length(in[0]);
   return {node(in[0], attrs_as<HadamardAttrs>(a), s)};
 }
@@ -56,7 +56,7 @@ HadamardOrder hadamard_order(int64_t n) {
 constinit const OpDef op_hadamard{.name = "hadamard_transform",
                                   .kind = OpKind::kernel,
                                   .linearity = Linearity::linear,
-                                  .build = build,
+                                  .build = build_hadamard_node,
                                   .vjp = hadamard_vjp,
                                   .vmap = hadamard_vmap};
 

@@ -12,7 +12,7 @@ namespace mlx::core::kernel_source {
 
 namespace {
 
-const std::string& name_of(const Attrs* a) { return attrs_as<KernelAttrs>(a).name; }
+const std::string& kernel_name(const Attrs* a) { return attrs_as<KernelAttrs>(a).name; }
 
 /// The outputs that the attributes name; throws ValueError where they do not fit each other.
 std::vector<std::pair<Shape, Dtype>> outputs_of(const char* op, const KernelAttrs& a) {
@@ -63,12 +63,12 @@ void no_device(const char* op, const std::string& name, const char* kind) {
 }
 
 void refuse_derivative(const char* op, const Attrs* attrs) {
-  fail<ValueError>(op, "the kernel '", name_of(attrs),
+  fail<ValueError>(op, "the kernel '", kernel_name(attrs),
                    "' has no derivative; custom_function gives it one");
 }
 std::pair<Arrays, std::vector<int>> no_vmap(const Arrays&, const std::vector<int>&,
                                             const Attrs* attrs, Stream) {
-  fail<ValueError>("vmap", "the kernel '", name_of(attrs),
+  fail<ValueError>("vmap", "the kernel '", kernel_name(attrs),
                    "' cannot be mapped over; custom_function gives it a rule for vmap");
 }
 

@@ -43,7 +43,7 @@ std::vector<int> normalized(const array& a, const std::vector<int>& axes, const 
   }
   return out;
 }
-int64_t product_of(const array& a, const std::vector<int>& axes) {
+int64_t size_along(const array& a, const std::vector<int>& axes) {
   int64_t n = 1;
   for (const int axis : axes) n *= a.shape(axis);
   return n;
@@ -61,7 +61,7 @@ array grouped(const array& a, const std::vector<int>& x, const std::vector<int>&
   std::vector<int> order = x;
   order.insert(order.end(), y.begin(), y.end());
   order.insert(order.end(), z.begin(), z.end());
-  return reshape(transpose(a, order, s), {product_of(a, x), product_of(a, y), product_of(a, z)}, s);
+  return reshape(transpose(a, order, s), {size_along(a, x), size_along(a, y), size_along(a, z)}, s);
 }
 
 }  // namespace

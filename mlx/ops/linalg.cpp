@@ -59,7 +59,7 @@ Dtype complex_dtype(Dtype t) { return t == float32 ? complex64 : t == float64 ? 
 
 // --- nodes --------------------------------------------------------------------------------------
 
-Ref<const Attrs> triangle(bool upper) { return make_attrs(TriangleAttrs{upper}); }
+Ref<const Attrs> triangle_attrs(bool upper) { return make_attrs(TriangleAttrs{upper}); }
 bool upper_of(const Attrs* attrs) { return attrs_as<TriangleAttrs>(attrs).upper; }
 
 Arrays bundle(const OpDef& op, const array& a, std::vector<std::pair<Shape, Dtype>> outputs,
@@ -86,10 +86,11 @@ array make_svdvals(const array& a, Stream s) {
 }
 Arrays make_eigh(const array& a, bool upper, Stream s) {
   return bundle(op_eigh, a, {{ending(a, {rows(a)}), real_dtype(a.dtype())}, {a.shape(), a.dtype()}},
-                s, triangle(upper));
+                s, triangle_attrs(upper));
 }
 array make_eigvalsh(const array& a, bool upper, Stream s) {
-  return make_node(op_eigvalsh, ending(a, {rows(a)}), real_dtype(a.dtype()), s, triangle(upper), a);
+  return make_node(op_eigvalsh, ending(a, {rows(a)}), real_dtype(a.dtype()), s,
+                   triangle_attrs(upper), a);
 }
 Arrays make_eig(const array& a, Stream s) {
   const Dtype t = complex_dtype(a.dtype());
@@ -234,7 +235,7 @@ namespace linalg {
 
 array cholesky(const array& a, bool upper, StreamOrDevice s) {
   check("linalg.cholesky", a, true);
-  return make_node(op_cholesky, a.shape(), a.dtype(), to_stream(s), triangle(upper), a);
+  return make_node(op_cholesky, a.shape(), a.dtype(), to_stream(s), triangle_attrs(upper), a);
 }
 
 array cholesky_inv(const array& a, bool upper, StreamOrDevice s) {
@@ -329,7 +330,7 @@ array solve(const array& a, const array& b, StreamOrDevice s) {
   return solved(op_solve, "linalg.solve", a, b, {}, to_stream(s));
 }
 array solve_triangular(const array& a, const array& b, bool upper, StreamOrDevice s) {
-  return solved(op_solve_triangular, "linalg.solve_triangular", a, b, triangle(upper),
+  return solved(op_solve_triangular, "linalg.solve_triangular", a, b, triangle_attrs(upper),
                 to_stream(s));
 }
 
@@ -339,7 +340,7 @@ array inv(const array& a, StreamOrDevice s) {
 }
 array tri_inv(const array& a, bool upper, StreamOrDevice s) {
   check("linalg.tri_inv", a, true);
-  return make_node(op_tri_inv, a.shape(), a.dtype(), to_stream(s), triangle(upper), a);
+  return make_node(op_tri_inv, a.shape(), a.dtype(), to_stream(s), triangle_attrs(upper), a);
 }
 array pinv(const array& a, double rcond, StreamOrDevice s) {
   check("linalg.pinv", a, false);

@@ -11,7 +11,7 @@ namespace mlx::core::linalg {
 
 namespace {
 
-using Axes = std::vector<int>;
+using AxisList = std::vector<int>;
 
 /// Absolute values in the computation dtype, at least float32.
 array moduli(const array& a, Stream s) {
@@ -27,7 +27,7 @@ array widened(const array& a, Stream s) {
 }
 
 /// Powers of two that scale nonnegative float64 numbers close to 1, for each group along `axes`.
-array scales_of(const array& x, const Axes& axes, Stream s) {
+array scales_of(const array& x, const AxisList& axes, Stream s) {
   const array exponent = array(uint64_t{0x7ff0000000000000});
   const array largest = stop_gradient(axes.empty() ? x : max(x, axes, true, s), s);
   const array power = view(bitwise_and(view(largest, uint64, s), exponent, s), float64, s);
@@ -39,7 +39,7 @@ array scales_of(const array& x, const Axes& axes, Stream s) {
 /// Applies `f` to real arrays without overflow and underflow: `f` reduces `axes`, which it keeps,
 /// and f(c · x) is c · f(x) for c > 0. float64 is scaled, other dtypes are widened.
 template <class F>
-array in_range(Arrays parts, const Axes& axes, bool keepdims, Stream s, F f) {
+array in_range(Arrays parts, const AxisList& axes, bool keepdims, Stream s, F f) {
   const bool scaled = parts[0].dtype() == float64 && parts[0].size() > 0;
   for (array& x : parts) x = widened(x, s);
   array out;
@@ -64,7 +64,7 @@ array root_of(const array& total, double ord, Stream s) {
   return where(none, constant(ord > 0 ? 0.0 : INFINITY, x.dtype()), root, s);
 }
 
-array euclidean(const array& a, const Axes& axes, bool keepdims, Stream s) {
+array euclidean(const array& a, const AxisList& axes, bool keepdims, Stream s) {
   const bool parts = is_complex(a.dtype());
   return in_range(parts ? Arrays{real(a, s), imag(a, s)} : Arrays{a}, axes, keepdims, s,
                   [&](const Arrays& x) {
@@ -74,7 +74,7 @@ array euclidean(const array& a, const Axes& axes, bool keepdims, Stream s) {
                   });
 }
 
-array norm_of_vectors(const array& a, double ord, const Axes& axes, bool keepdims, Stream s) {
+array norm_of_vectors(const array& a, double ord, const AxisList& axes, bool keepdims, Stream s) {
   if (ord == 2) return euclidean(a, axes, keepdims, s);
   const array x = moduli(a, s);
   if (std::isinf(ord)) return ord > 0 ? max(x, axes, keepdims, s) : min(x, axes, keepdims, s);
@@ -88,7 +88,7 @@ array norm_of_vectors(const array& a, double ord, const Axes& axes, bool keepdim
 }
 
 /// The singular values of the matrices in two axes, as a last axis.
-array values_of(const array& a, const Axes& axes, Stream s) {
+array values_of(const array& a, const AxisList& axes, Stream s) {
   array x = is_inexact(a.dtype()) && a.dtype().size() > 2 ? a : astype(a, float32, s);
   int rows = normalize_axis(axes[0], a.ndim(), "linalg.norm");
   int columns = normalize_axis(axes[1], a.ndim(), "linalg.norm");
@@ -96,12 +96,12 @@ array values_of(const array& a, const Axes& axes, Stream s) {
   return svd(moveaxis(x, columns < rows ? columns : columns - 1, -1, s), false, s)[0];
 }
 
-array restored(const array& reduced, const Axes& axes, size_t ndim, bool keepdims, Stream s) {
+array restored(const array& reduced, const AxisList& axes, size_t ndim, bool keepdims, Stream s) {
   if (!keepdims) return reduced;
   return expand_dims(reduced, normalize_axes(axes, ndim, "linalg.norm"), s);
 }
 
-array matrix_norm(const array& a, double ord, const Axes& axes, bool keepdims, Stream s) {
+array matrix_norm(const array& a, double ord, const AxisList& axes, bool keepdims, Stream s) {
   const double size = std::abs(ord);
   if (size != 1 && size != 2 && !std::isinf(ord))
     fail("linalg.norm", "order ", ord,
@@ -122,8 +122,8 @@ array matrix_norm(const array& a, double ord, const Axes& axes, bool keepdims, S
 }
 
 /// The given axes, checked, or all axes.
-Axes axes_of(const array& a, const std::optional<Axes>& axis) {
-  Axes axes;
+AxisList norm_axes(const array& a, const std::optional<AxisList>& axis) {
+  AxisList axes;
   if (axis) {
     axes = *axis;
   } else {
@@ -139,29 +139,29 @@ Axes axes_of(const array& a, const std::optional<Axes>& axis) {
 
 }  // namespace
 
-array norm(const array& a, const std::optional<Axes>& axis, bool keepdims, StreamOrDevice s) {
+array norm(const array& a, const std::optional<AxisList>& axis, bool keepdims, StreamOrDevice s) {
   const Stream st = to_stream(s);
-  const Axes axes = axes_of(a, axis);
+  const AxisList axes = norm_axes(a, axis);
   if (axis && axes.size() > 2) wrong_axes("one or two are", axes.size());
   return cast_to(euclidean(a, axes, keepdims, st), norm_dtype(a), st);
 }
 
-array norm(const array& a, const double ord, const std::optional<Axes>& axis, bool keepdims,
+array norm(const array& a, const double ord, const std::optional<AxisList>& axis, bool keepdims,
            StreamOrDevice s) {
   const Stream st = to_stream(s);
-  const Axes axes = axes_of(a, axis);
+  const AxisList axes = norm_axes(a, axis);
   if (axes.empty() || axes.size() > 2) wrong_axes("one or two are", axes.size());
   return cast_to(axes.size() == 2 ? matrix_norm(a, ord, axes, keepdims, st)
                                   : norm_of_vectors(a, ord, axes, keepdims, st),
                  norm_dtype(a), st);
 }
 
-array norm(const array& a, const std::string& ord, const std::optional<Axes>& axis, bool keepdims,
-           StreamOrDevice s) {
+array norm(const array& a, const std::string& ord, const std::optional<AxisList>& axis,
+           bool keepdims, StreamOrDevice s) {
   if (ord != "fro" && ord != "f" && ord != "nuc")
     fail("linalg.norm", "order '", ord, "'; numbers, 'fro' and 'nuc' are accepted");
   const Stream st = to_stream(s);
-  const Axes axes = axes_of(a, axis);
+  const AxisList axes = norm_axes(a, axis);
   if (axes.size() != 2) wrong_axes("for orders 'fro' and 'nuc' two are", axes.size());
   array out = ord == "nuc" ? restored(sum(values_of(a, axes, st), -1, false, st), axes, a.ndim(),
                                       keepdims, st)
@@ -169,10 +169,10 @@ array norm(const array& a, const std::string& ord, const std::optional<Axes>& ax
   return cast_to(out, norm_dtype(a), st);
 }
 
-array vector_norm(const array& a, double ord, const std::optional<Axes>& axis, bool keepdims,
+array vector_norm(const array& a, double ord, const std::optional<AxisList>& axis, bool keepdims,
                   StreamOrDevice s) {
   const Stream st = to_stream(s);
-  return cast_to(norm_of_vectors(a, ord, axes_of(a, axis), keepdims, st), norm_dtype(a), st);
+  return cast_to(norm_of_vectors(a, ord, norm_axes(a, axis), keepdims, st), norm_dtype(a), st);
 }
 
 std::pair<array, array> complete_qr(const array& a, StreamOrDevice s) {

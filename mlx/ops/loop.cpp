@@ -32,7 +32,7 @@ Arrays build_loop(const Arrays& inputs, const Attrs* attrs, Stream s) {
 }
 
 /// The inputs at one position.
-Arrays slices_of(const Arrays& inputs, const std::vector<bool>& mapped) {
+Arrays iteration_slices(const Arrays& inputs, const std::vector<bool>& mapped) {
   Arrays slices;
   int64_t length = -1;
   for (size_t k = 0; k < inputs.size(); ++k) {
@@ -103,7 +103,7 @@ void LoopAttrs::visit(AttrVisitor&) {
 
 Arrays loop_built(const Arrays& inputs, const std::vector<bool>& mapped, Stream s,
                   const std::function<Arrays(const Arrays&)>& build) {
-  Arrays slices = slices_of(inputs, mapped), made = build(slices);
+  Arrays slices = iteration_slices(inputs, mapped), made = build(slices);
   const Node* n = made.at(0).node();
   if (n->op->kind == OpKind::part) n = n->inputs()[0];
   bool maps = n->op->kind == OpKind::view || n->op->kind == OpKind::kernel || n->parts;

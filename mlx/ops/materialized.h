@@ -10,4 +10,7 @@ namespace mlx::core {
 /// as evaluation would store it.
 array materialized(const array& a, Stream s);
 
+/// The transpose of `materialized(a)` over the last two axes, conjugated where it is complex.
+array conjugate_transpose(const array& a, Stream s);
+
 }  // namespace mlx::core

@@ -13,7 +13,7 @@ namespace mlx::core {
 namespace {
 
 /// Operands of a product as matrices of one dtype.
-struct Operands {
+struct Factors {
   array a, b;
   bool row = false, column = false;  // a or b was a vector
   Shape shape;                       // shape of the matrix product
@@ -27,11 +27,11 @@ struct Operands {
   }
 };
 
-Operands operands(const array& a, const array& b, Dtype type, const char* op, Stream s) {
+Factors operands(const array& a, const array& b, Dtype type, const char* op, Stream s) {
   if (a.ndim() == 0 || b.ndim() == 0)
     fail(op, "operands of shapes ", to_string(a.shape()), " and ", to_string(b.shape()),
          "; at least one dimension is needed");
-  Operands x{cast_to(a, type, s), cast_to(b, type, s), a.ndim() == 1, b.ndim() == 1, {}};
+  Factors x{cast_to(a, type, s), cast_to(b, type, s), a.ndim() == 1, b.ndim() == 1, {}};
   if (x.row) x.a = expand_dims(x.a, 0, s);
   if (x.column) x.b = expand_dims(x.b, 1, s);
   if (x.a.shape(-1) != x.b.shape(-2))
@@ -55,7 +55,7 @@ int64_t product_of(const Shape& shape, const std::vector<int>& axes) {
 array matmul(const array& a, const array& b, StreamOrDevice s) {
   Stream stream = to_stream(s);
   Dtype type = promote_types(a.dtype(), b.dtype());
-  Operands x = operands(a, b, type, "matmul", stream);
+  Factors x = operands(a, b, type, "matmul", stream);
   Ref<const Attrs> attrs;
   if (const Precision p = precision_for(type); p != Precision::highest)
     attrs = make_attrs(MatmulAttrs{p});
@@ -68,7 +68,7 @@ array addmm(array c, array a, array b, double alpha, double beta, StreamOrDevice
   if (!is_inexact(type))
     fail("addmm", "operands of ", dtype_name(c.dtype()), ", ", dtype_name(a.dtype()), " and ",
          dtype_name(b.dtype()), "; floating and complex dtypes are accepted");
-  Operands x = operands(a, b, type, "addmm", stream);
+  Factors x = operands(a, b, type, "addmm", stream);
   // The addend broadcasts to the result without the axes added for vectors.
   Shape seen(x.shape.begin(), x.shape.end() - 2);
   if (!x.row) seen.push_back(x.shape[x.shape.size() - 2]);

@@ -11,11 +11,6 @@
 namespace mlx::core::rules {
 namespace {
 
-array conjugate_transpose(const array& x, Stream s) {
-  array t = swapaxes(materialized(x, s), -1, -2, s);
-  return is_complex(x.dtype()) ? conjugate(t, s) : t;
-}
-
 array scaled(const array& x, double factor, Stream s) {
   return factor == 1 ? x : multiply(x, constant(factor, x.dtype()), s);
 }

@@ -16,19 +16,19 @@ bool has_metal() {
 
 namespace {
 
-constexpr const char* kOp = "metal_kernel";
+constexpr const char* kMetalKernel = "metal_kernel";
 constexpr size_t kMostBuffers = 31, kMostConstant = 8;  // elements of inputs that are constants
 
-Arrays no_derivative(const RuleArgs& args) { refuse_derivative(kOp, args.attrs); }
-Arrays build_kernel(const Arrays& in, const Attrs* attrs, Stream s) {
+Arrays no_metal_derivative(const RuleArgs& args) { refuse_derivative(kMetalKernel, args.attrs); }
+Arrays build_metal_kernel(const Arrays& in, const Attrs* attrs, Stream s) {
   return build(op_metal_kernel, "Metal", has_metal(), in, attrs, s);
 }
 
 /// The name of a dtype's elements in a source.
-std::string type_of(Dtype t) {
+std::string metal_type(Dtype t) {
   if (t == float64 || t == complex128)
-    fail<ValueError>(kOp, "the dtype ", dtype_name(t), "; the language has no numbers of 64 bits ",
-                     "with a fraction");
+    fail<ValueError>(kMetalKernel, "the dtype ", dtype_name(t),
+                     "; the language has no numbers of 64 bits ", "with a fraction");
   if (t == float16) return "half";
   if (t == bfloat16) return "bfloat";
   if (t == bool_) return "bool";
@@ -56,12 +56,12 @@ constexpr Position kPositions[] = {
 };
 
 /// Arguments of a template as declarations before the kernel.
-std::string template_text(const Template& arguments) {
-  check_template(kOp, arguments);
+std::string metal_template(const Template& arguments) {
+  check_template(kMetalKernel, arguments);
   std::string text;
   for (const auto& [name, value] : arguments) {
     if (const auto* t = std::get_if<Dtype>(&value))
-      text += cat("typedef ", type_of(*t), " ", name, ";\n");
+      text += cat("typedef ", metal_type(*t), " ", name, ";\n");
     else if (const auto* b = std::get_if<bool>(&value))
       text += cat("constant constexpr bool ", name, " = ", *b ? "true" : "false", ";\n");
     else
@@ -72,8 +72,8 @@ std::string template_text(const Template& arguments) {
 
 /// The text that is compiled: a kernel with the source as its body. Lines are counted in the
 /// source.
-std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>& out,
-                    const Template& arguments, KernelAttrs& attrs) {
+std::string metal_text(const Source& s, const Arrays& in, const std::vector<Dtype>& out,
+                       const Template& arguments, KernelAttrs& attrs) {
   std::string parameters;
   size_t buffers = 0;
   auto buffer = [&](const std::string& type, const std::string& name) {
@@ -82,7 +82,7 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
   for (size_t k = 0; k < in.size(); ++k) {
     const std::string& name = s.inputs[k];
     buffer(cat("const ", in[k].size() < kMostConstant ? "constant " : "device ",
-               type_of(in[k].dtype()), in[k].ndim() ? "* " : "& "),
+               metal_type(in[k].dtype()), in[k].ndim() ? "* " : "& "),
            name);
     attrs.follows.push_back(0);
     const char* const parts[] = {"_shape", "_strides", "_ndim"};
@@ -95,11 +95,11 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
       }
   }
   for (size_t k = 0; k < out.size(); ++k)
-    buffer(s.atomic ? cat("device atomic<", type_of(out[k]), ">* ")
-                    : cat("device ", type_of(out[k]), "* "),
+    buffer(s.atomic ? cat("device atomic<", metal_type(out[k]), ">* ")
+                    : cat("device ", metal_type(out[k]), "* "),
            s.outputs[k]);
   if (buffers > kMostBuffers)
-    fail<ValueError>(kOp, "the kernel '", s.name, "' with ", buffers,
+    fail<ValueError>(kMetalKernel, "the kernel '", s.name, "' with ", buffers,
                      " inputs, outputs, shapes and strides; at most ", kMostBuffers,
                      " are accepted");
   for (const Position& p : kPositions)
@@ -108,7 +108,7 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
   parameters.resize(parameters.size() - 2);
   std::string text = "#include \"mlx/backend/metal/device/user.h\"\n";
   if (!s.header.empty()) text += cat("#line 1 \"", s.name, " (header)\"\n", s.header, "\n");
-  return text + cat(template_text(arguments), "kernel void ", attrs.entry, "(\n", parameters,
+  return text + cat(metal_template(arguments), "kernel void ", attrs.entry, "(\n", parameters,
                     ") {\n#line 1 \"", s.name, "\"\n", s.body,
                     "\n#line 1 \"the kernel's end\"\n}\n");
 }
@@ -117,9 +117,9 @@ std::string text_of(const Source& s, const Arrays& in, const std::vector<Dtype>&
 
 constinit const OpDef op_metal_kernel{.name = "metal_kernel",
                                       .kind = OpKind::bundle,
-                                      .build = build_kernel,
-                                      .vjp = no_derivative,
-                                      .jvp = no_derivative,
+                                      .build = build_metal_kernel,
+                                      .vjp = no_metal_derivative,
+                                      .jvp = no_metal_derivative,
                                       .vmap = no_vmap};
 
 namespace fast {
@@ -130,22 +130,22 @@ CustomKernelFunction metal_kernel(const std::string& name, const std::vector<std
                                   bool atomic, const CompileOptions&) {
   Source s{name, inputs, outputs, source, header, rows, 0, atomic};
   if (has_metal()) {
-    check(kOp, s);
-    launch_of(kOp, name, {1, 1, 1}, {1, 1, 1}, 0, {});
+    check(kMetalKernel, s);
+    launch_of(kMetalKernel, name, {1, 1, 1}, {1, 1, 1}, 0, {});
   }
   return [s = std::move(s)](
              const Arrays& in, const std::vector<Shape>& shapes, const std::vector<Dtype>& dtypes,
              const Triple& grid, const Triple& group, const Template& arguments,
              const std::optional<float>& fill, bool verbose, const StreamOrDevice& stream) {
-    if (!has_metal()) no_device(kOp, s.name, "Metal");
-    check(kOp, s);
-    check_counts(kOp, s, in.size(), dtypes.size());
-    KernelAttrs attrs = launch_of(kOp, s.name, grid, group, 0, fill);
+    if (!has_metal()) no_device(kMetalKernel, s.name, "Metal");
+    check(kMetalKernel, s);
+    check_counts(kMetalKernel, s, in.size(), dtypes.size());
+    KernelAttrs attrs = launch_of(kMetalKernel, s.name, grid, group, 0, fill);
     attrs.entry = "mlx_kernel_" + s.name;  // the source may have a function of the name
     attrs.rows = s.rows;
-    attrs.code = text_of(s, in, dtypes, arguments, attrs);
+    attrs.code = metal_text(s, in, dtypes, arguments, attrs);
     if (verbose) std::cout << attrs.code << std::flush;
-    return make(kOp, op_metal_kernel, std::move(attrs), in, shapes, dtypes, stream);
+    return make(kMetalKernel, op_metal_kernel, std::move(attrs), in, shapes, dtypes, stream);
   };
 }
 

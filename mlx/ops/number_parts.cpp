@@ -35,10 +35,6 @@ array ones_of(array x, StreamOrDevice s) {
   return x;
 }
 
-Dtype real_of(const char* op, Dtype t) {
-  if (is_complex(t)) fail(op, dtype_name(t), "; real dtypes are accepted");
-  return at_least_float(t);
-}
 /// 2^n for integers within the range of exponents.
 array power_of_two(const array& n, Dtype t, StreamOrDevice s) {
   const bool wide = t == float64;
@@ -56,6 +52,11 @@ array bit_positions(bool little, StreamOrDevice s) {
 }
 
 }  // namespace
+
+Dtype real_of(const char* op, Dtype t) {
+  if (is_complex(t)) fail(op, dtype_name(t), "; real dtypes are accepted");
+  return at_least_float(t);
+}
 
 array population_count(const array& a, StreamOrDevice s) {
   require_integers("population_count", a);

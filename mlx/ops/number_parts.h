@@ -10,6 +10,10 @@
 
 namespace mlx::core {
 
+/// The floating dtype in which an op computes elements of dtype `t`; complex ones raise an error of
+/// `op`.
+Dtype real_of(const char* op, Dtype t);
+
 /// The number of ones in the binary representation of the magnitude: uint8.
 MLX_API array bitwise_count(const array& a, StreamOrDevice s = {});
 /// The number of ones, or of zeros before the first one, in the bits of integers; of their dtype.

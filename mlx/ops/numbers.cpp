@@ -12,7 +12,7 @@ namespace mlx::core {
 namespace {
 
 /// The promoted dtype of real operands.
-Dtype real_of(const char* op, const array& a, const array& b) {
+Dtype common_real(const char* op, const array& a, const array& b) {
   const Dtype t = promote_types(a.dtype(), b.dtype());
   if (is_complex(t))
     fail(op, dtype_name(a.dtype()), " and ", dtype_name(b.dtype()), "; real dtypes are accepted");
@@ -23,7 +23,7 @@ array zero_of(Dtype t) { return constant(0, t); }
 /// The choice of `f`, or the other number where one is NaN.
 array choice(const char* op, const array& a, const array& b, StreamOrDevice s,
              array (*f)(const array&, const array&, StreamOrDevice)) {
-  const Dtype t = real_of(op, a, b);
+  const Dtype t = common_real(op, a, b);
   const array x = astype(a, t, s), y = astype(b, t, s);
   if (!is_floating(t)) return f(x, y, s);
   return where(isnan(x, s), y, where(isnan(y, s), x, f(x, y, s), s), s);
@@ -44,7 +44,7 @@ array fmin(const array& a, const array& b, StreamOrDevice s) {
 }
 
 array fmod(const array& a, const array& b, StreamOrDevice s) {
-  const Dtype t = real_of("fmod", a, b);
+  const Dtype t = common_real("fmod", a, b);
   const array x = astype(a, t, s), y = astype(b, t, s);
   if (is_floating(t)) {
     const array size = remainder(abs(x, s), abs(y, s), s);
@@ -57,7 +57,7 @@ array fmod(const array& a, const array& b, StreamOrDevice s) {
 }
 
 array heaviside(const array& a, const array& b, StreamOrDevice s) {
-  const Dtype t = at_least_float(real_of("heaviside", a, b));
+  const Dtype t = at_least_float(common_real("heaviside", a, b));
   const array x = astype(a, t, s), zero = zero_of(t);
   const array step = where(less(x, zero, s), zero, where(isnan(x, s), x, constant(1, t), s), s);
   return where(equal(x, zero, s), astype(b, t, s), step, s);
@@ -72,7 +72,7 @@ array lcm(const array& a, const array& b, StreamOrDevice s) {
 }
 
 array logaddexp2(const array& a, const array& b, StreamOrDevice s) {
-  const Dtype t = at_least_float(real_of("logaddexp2", a, b));
+  const Dtype t = at_least_float(common_real("logaddexp2", a, b));
   const array factor = constant(std::numbers::ln2, t);
   const array x = multiply(astype(a, t, s), factor, s), y = multiply(astype(b, t, s), factor, s);
   return multiply(logaddexp(x, y, s), constant(1 / std::numbers::ln2, t), s);

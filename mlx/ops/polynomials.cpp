@@ -13,7 +13,7 @@ namespace mlx::core {
 namespace {
 
 /// The number of coefficients.
-int64_t length_of(const char* op, const array& p) {
+int64_t coefficient_count(const char* op, const array& p) {
   if (p.ndim() != 1 || p.size() == 0)
     fail(op, "coefficients of shape ", to_string(p.shape()),
          "; one axis with at least one coefficient is accepted");
@@ -29,8 +29,8 @@ array extended(const array& p, int64_t n, StreamOrDevice s) {
   return concatenate({zeros({n - p.shape(0)}, p.dtype(), s), p}, 0, s);
 }
 template <class F>
-array aligned(const char* op, const array& a, const array& b, StreamOrDevice s, F f) {
-  const int64_t n = std::max(length_of(op, a), length_of(op, b));
+array aligned_at_end(const char* op, const array& a, const array& b, StreamOrDevice s, F f) {
+  const int64_t n = std::max(coefficient_count(op, a), coefficient_count(op, b));
   const Dtype t = promote_types(a.dtype(), b.dtype());
   return f(extended(in_dtype(a, t, s), n, s), extended(in_dtype(b, t, s), n, s), s);
 }
@@ -40,14 +40,14 @@ array powers(int64_t n, Dtype t, StreamOrDevice s) { return integer_range(n, 0, 
 }  // namespace
 
 array polyadd(const array& a, const array& b, StreamOrDevice s) {
-  return aligned("polyadd", a, b, s, add);
+  return aligned_at_end("polyadd", a, b, s, add);
 }
 array polysub(const array& a, const array& b, StreamOrDevice s) {
-  return aligned("polysub", a, b, s, subtract);
+  return aligned_at_end("polysub", a, b, s, subtract);
 }
 
 array polymul(const array& a, const array& b, StreamOrDevice s) {
-  const int64_t n = length_of("polymul", a), m = length_of("polymul", b);
+  const int64_t n = coefficient_count("polymul", a), m = coefficient_count("polymul", b);
   const Dtype t = promote_types(a.dtype(), b.dtype());
   const bool swapped = n > m;
   const array &few = swapped ? b : a, &many = swapped ? a : b;
@@ -64,7 +64,7 @@ array polymul(const array& a, const array& b, StreamOrDevice s) {
 }
 
 std::pair<array, array> polydiv(const array& u, const array& v, StreamOrDevice s) {
-  const int64_t n = length_of("polydiv", u), m = length_of("polydiv", v);
+  const int64_t n = coefficient_count("polydiv", u), m = coefficient_count("polydiv", v);
   const Dtype t = at_least_float(promote_types(u.dtype(), v.dtype()));
   array rest = astype(u, t, s);
   const array divisor = astype(v, t, s), scale = take(divisor, 0, 0, s);
@@ -83,7 +83,7 @@ std::pair<array, array> polydiv(const array& u, const array& v, StreamOrDevice s
 
 array polyder(const array& p, int m, StreamOrDevice s) {
   if (m < 0) fail("polyder", "order ", m, "; numbers from 0 are accepted");
-  length_of("polyder", p);
+  coefficient_count("polyder", p);
   array out = in_dtype(p, p.dtype(), s);
   for (int i = 0; i < m && out.shape(0) > 0; ++i) {
     const int64_t n = out.shape(0) - 1;
@@ -94,7 +94,7 @@ array polyder(const array& p, int m, StreamOrDevice s) {
 
 array polyint(const array& p, int m, const array& k, StreamOrDevice s) {
   if (m < 0) fail("polyint", "order ", m, "; numbers from 0 are accepted");
-  length_of("polyint", p);
+  coefficient_count("polyint", p);
   if (k.ndim() > 1 || (k.ndim() == 1 && k.shape(0) != m))
     fail("polyint", "constants of shape ", to_string(k.shape()), " for order ", m,
          "; a number, or one for each integration is accepted");
@@ -126,7 +126,7 @@ array poly(const array& given, StreamOrDevice s) {
 }
 
 array roots(const array& p, StreamOrDevice s) {
-  const int64_t n = length_of("roots", p) - 1;
+  const int64_t n = coefficient_count("roots", p) - 1;
   const Dtype t = at_least_float(p.dtype());
   const Dtype wide = t.size() == 2 ? float32 : t;
   const array c = astype(p, wide, s);

@@ -13,7 +13,7 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kNames[] = {"highest", "high", "medium"};
+constexpr const char* kPrecisionNames[] = {"highest", "high", "medium"};
 
 std::atomic<Precision>& of_all() {
   static std::atomic<Precision> p = [] {
@@ -27,11 +27,11 @@ thread_local constinit int own = -1;
 
 }  // namespace
 
-const char* precision_name(Precision p) { return kNames[static_cast<int>(p)]; }
+const char* precision_name(Precision p) { return kPrecisionNames[static_cast<int>(p)]; }
 
 Precision precision_from_name(const char* op, const std::string& name) {
-  for (size_t k = 0; k < std::size(kNames); ++k)
-    if (name == kNames[k]) return static_cast<Precision>(k);
+  for (size_t k = 0; k < std::size(kPrecisionNames); ++k)
+    if (name == kPrecisionNames[k]) return static_cast<Precision>(k);
   fail<ValueError>(op, "the precision '", name, "'; 'highest', 'high' and 'medium' are accepted");
 }
 

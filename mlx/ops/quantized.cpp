@@ -3,6 +3,7 @@
 
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
+#include "mlx/ops/gather_mm.h"
 
 namespace mlx::core {
 
@@ -74,7 +75,7 @@ void check_packed(const char* op, const array& w, const array& scales, const Opt
 }
 
 /// Converts scales and biases to what kernels accept: one dtype, not 64-bit.
-void prepare(array& scales, Optional& biases, Stream s) {
+void prepare_scales(array& scales, Optional& biases, Stream s) {
   if (!biases) return;
   Dtype t = promote_types(scales.dtype(), biases->dtype());
   if (t == float64) t = float32;
@@ -153,7 +154,7 @@ array product_node(const Arrays& in, const QuantizedMatmulAttrs& attrs, Stream s
   return make_node(op_quantized_matmul, shape, x.dtype(), s, in, make_attrs(attrs));
 }
 
-array gather_node(const Arrays& in, const QuantizedMatmulAttrs& attrs, Stream s) {
+array quantized_gather_node(const Arrays& in, const QuantizedMatmulAttrs& attrs, Stream s) {
   Optional biases;
   if (attrs.packing.affine()) biases = in[3];
   check_packed("gather_qmm", in[1], in[2], biases, attrs.packing);
@@ -178,22 +179,11 @@ Arrays build_dequantize(const Arrays& in, const Attrs* a, Stream s) {
 Arrays build_product(const Arrays& in, const Attrs* a, Stream s) {
   return {product_node(in, attrs_as<QuantizedMatmulAttrs>(a), s)};
 }
-Arrays build_gather(const Arrays& in, const Attrs* a, Stream s) {
-  return {gather_node(in, attrs_as<QuantizedMatmulAttrs>(a), s)};
+Arrays build_quantized_gather(const Arrays& in, const Attrs* a, Stream s) {
+  return {quantized_gather_node(in, attrs_as<QuantizedMatmulAttrs>(a), s)};
 }
 Arrays build_round(const Arrays& in, const Attrs* a, Stream s) {
   return {round_node(in, attrs_as<Packing>(a), s)};
-}
-
-array as_stack(const array& x, Stream s) {
-  int64_t n = num_elements(Shape(x.shape().begin(), x.shape().end() - 2));
-  return reshape(x, {n, x.shape(-2), x.shape(-1)}, s);
-}
-
-/// The indices of the matrices of `x` in order, in the shape of its leading axes.
-array own_positions(const array& x, Stream s) {
-  Shape batch(x.shape().begin(), x.shape().end() - 2);
-  return reshape(arange(int64_t{0}, num_elements(batch), int64_t{1}, int64, s), batch, s);
 }
 
 /// x rounded to the representable values of a floating-point mode.
@@ -248,7 +238,7 @@ array dequantize(const array& w, const array& scales, const std::optional<array>
                      "; real floating dtypes are accepted");
   array unit = scales;
   Optional zero = biases;
-  prepare(unit, zero, s);
+  prepare_scales(unit, zero, s);
   Arrays in = with_biases({w, unit}, zero);
   if (global) in.push_back(*global);
   Dtype stored = t == float64 ? float32 : t;
@@ -271,7 +261,7 @@ array quantized_matmul(const array& x, const array& w, const array& scales,
   }
   array unit = scales, rows = astype(x, t, s);
   Optional zero = biases;
-  prepare(unit, zero, s);
+  prepare_scales(unit, zero, s);
   bool vector = x.ndim() == 1;
   if (vector) rows = expand_dims(rows, 0, s);
   array out = product_node(with_biases({rows, w, unit}, zero), {p, transpose}, s);
@@ -298,13 +288,13 @@ array gather_qmm(const array& x, const array& w, const array& scales,
   rhs = broadcast_to(rhs, shape, s);
   array unit = scales;
   Optional zero = biases;
-  prepare(unit, zero, s);
+  prepare_scales(unit, zero, s);
   Dtype work = t == float64 ? float32 : t;
   Arrays in{as_stack(astype(x, work, s), s), as_stack(w, s), as_stack(unit, s)};
   if (zero) in.push_back(as_stack(*zero, s));
   in.push_back(lhs);
   in.push_back(rhs);
-  array out = astype(gather_node(in, {p, transpose}, s), t, s);
+  array out = astype(quantized_gather_node(in, {p, transpose}, s), t, s);
   if (!global_scale) return out;
   Shape experts(w.shape().begin(), w.shape().end() - 2);
   if (p.mode != QuantMode::nvfp4 || global_scale->shape() != experts)
@@ -389,7 +379,7 @@ constinit const OpDef op_quantized_matmul{.name = "quantized_matmul",
                                           .vmap = rules::quantized_matmul_vmap};
 constinit const OpDef op_gather_qmm{.name = "gather_qmm",
                                     .kind = OpKind::kernel,
-                                    .build = build_gather,
+                                    .build = build_quantized_gather,
                                     .vjp = rules::gather_qmm_vjp,
                                     .jvp = rules::gather_qmm_jvp,
                                     .vmap = rules::gather_qmm_vmap};

@@ -72,7 +72,7 @@ double below_one(Dtype dtype) {
 }
 
 /// The dtype that a distribution is computed in; 16-bit floats would lose the tails.
-Dtype working(Dtype dtype) { return dtype == float64 ? float64 : float32; }
+Dtype drawn_dtype(Dtype dtype) { return dtype == float64 ? float64 : float32; }
 
 /// Uniform in [0, 1). float64 takes 53 bits from two words.
 array unit(const Shape& shape, Dtype dtype, const OptionalKey& key, Stream s) {
@@ -102,7 +102,7 @@ bool is_value(const array& a, double value) {
 }
 
 array standard_normal(const Shape& shape, Dtype dtype, const OptionalKey& key, Stream s) {
-  Dtype type = working(dtype);
+  Dtype type = drawn_dtype(dtype);
   array u = symmetric(shape, type, key, s);
   return astype(multiply(erfinv(u, s), constant(kSqrt2, type), s), dtype, s);
 }
@@ -374,7 +374,7 @@ array truncated_normal(const array& lower, const array& upper, const Shape& shap
                        const OptionalKey& key, StreamOrDevice s) {
   Stream stream = to_stream(s);
   require_real(dtype, "truncated_normal");
-  Dtype type = working(dtype);
+  Dtype type = drawn_dtype(dtype);
   array root = constant(kSqrt2, type);
   array low = astype(lower, type, stream), high = astype(upper, type, stream);
   array from = erf(divide(low, root, stream), stream), to = erf(divide(high, root, stream), stream);
@@ -393,7 +393,7 @@ array truncated_normal(const array& lower, const array& upper, Dtype dtype, cons
 array gumbel(const Shape& shape, Dtype dtype, const OptionalKey& key, StreamOrDevice s) {
   Stream stream = to_stream(s);
   require_real(dtype, "gumbel");
-  array u = unit(shape, working(dtype), key, stream);
+  array u = unit(shape, drawn_dtype(dtype), key, stream);
   array g = negative(log(negative(log(u, stream), stream), stream), stream);
   return astype(g, dtype, stream);
 }
@@ -401,7 +401,7 @@ array gumbel(const Shape& shape, Dtype dtype, const OptionalKey& key, StreamOrDe
 namespace {
 
 array draw(const array& logits, const Shape& noise, int axis, const OptionalKey& key, Stream s) {
-  Dtype type = is_floating(logits.dtype()) ? working(logits.dtype()) : float32;
+  Dtype type = is_floating(logits.dtype()) ? drawn_dtype(logits.dtype()) : float32;
   return argmax(add(astype(logits, type, s), gumbel(noise, type, key, s), s), axis, false, s);
 }
 
@@ -414,7 +414,7 @@ bool is_one(const array& logits, int axis) {
 /// Draws from one distribution by inverting its cumulative distribution: one uniform number per
 /// draw.
 array invert(const array& logits, const Shape& shape, const OptionalKey& key, Stream s) {
-  Dtype type = is_floating(logits.dtype()) ? working(logits.dtype()) : float32;
+  Dtype type = is_floating(logits.dtype()) ? drawn_dtype(logits.dtype()) : float32;
   array x = flatten(astype(logits, type, s), s);
   // Infinite logits share the probability equally; if all are minus infinity, they are equally
   // likely.
@@ -467,7 +467,7 @@ array laplace(const Shape& shape, Dtype dtype, const double loc, const double sc
               const OptionalKey& key, StreamOrDevice s) {
   Stream stream = to_stream(s);
   require_real(dtype, "laplace");
-  Dtype type = working(dtype);
+  Dtype type = drawn_dtype(dtype);
   array u = symmetric(shape, type, key, stream);
   array magnitude = log1p(negative(abs(u, stream), stream), stream);
   array x = multiply(sign(u, stream), magnitude, stream);

@@ -18,11 +18,11 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kNames[] = {"sum", "mean", "prod",   "max",   "min",
-                                  "all", "any",  "argmax", "argmin"};
-const char* name_of(Reduction kind) { return kNames[static_cast<int>(kind)]; }
+constexpr const char* kReductionNames[] = {"sum", "mean", "prod",   "max",   "min",
+                                           "all", "any",  "argmax", "argmin"};
+const char* reduction_name(Reduction kind) { return kReductionNames[static_cast<int>(kind)]; }
 
-Dtype result_dtype(Reduction kind, Dtype t) {
+Dtype reduced_dtype(Reduction kind, Dtype t) {
   switch (kind) {
     case Reduction::sum:
     case Reduction::prod:
@@ -48,14 +48,14 @@ Arrays build_reduce(const Arrays& in, const Attrs* attrs, Stream s) {
 
 array arg_reduce(const array& a, Reduction kind, const std::vector<int>& given, bool keepdims,
                  StreamOrDevice s) {
-  auto axes = normalize_axes(given, static_cast<int64_t>(a.ndim()), name_of(kind));
+  auto axes = normalize_axes(given, static_cast<int64_t>(a.ndim()), reduction_name(kind));
   if (a.size() == 0)
-    fail(name_of(kind), "an array of shape ", to_string(a.shape()),
+    fail(reduction_name(kind), "an array of shape ", to_string(a.shape()),
          ", which is empty; at least one element is needed");
   int64_t n = 1;
   for (int axis : axes) n *= a.shape()[axis];
   if (n > int64_t{std::numeric_limits<uint32_t>::max()} + 1)
-    fail<SizeError>(name_of(kind), n, " elements along the axis; positions are uint32");
+    fail<SizeError>(reduction_name(kind), n, " elements along the axis; positions are uint32");
   return make_node(op_arg_reduce, reduced_shape(a.shape(), axes, keepdims), uint32, to_stream(s),
                    make_attrs(ReduceAttrs{kind, axes, keepdims}), a);
 }
@@ -116,15 +116,15 @@ array with_reduced_axes(const array& y, const std::vector<int>& axes, bool keepd
 
 array reduce(const array& a, Reduction kind, const std::vector<int>& given, bool keepdims,
              StreamOrDevice s) {
-  auto axes = normalize_axes(given, static_cast<int64_t>(a.ndim()), name_of(kind));
+  auto axes = normalize_axes(given, static_cast<int64_t>(a.ndim()), reduction_name(kind));
   Stream stream = to_stream(s);
-  const Dtype dtype = result_dtype(kind, a.dtype());
+  const Dtype dtype = reduced_dtype(kind, a.dtype());
   if (axes.empty()) return cast_to(a, dtype, stream);
   Shape shape = reduced_shape(a.shape(), axes, keepdims);
   if (kind == Reduction::max || kind == Reduction::min) {
     for (int axis : axes) {
       if (a.shape()[axis] == 0)
-        fail(name_of(kind), "axis ", axis, " of length 0 in shape ", to_string(a.shape()),
+        fail(reduction_name(kind), "axis ", axis, " of length 0 in shape ", to_string(a.shape()),
              "; at least one element is needed");
     }
   }

@@ -92,8 +92,8 @@ Arrays reduce_jvp(const RuleArgs& r) {
 }
 
 namespace {
-Batched batched(const OpDef& op, const Arrays& inputs, const std::vector<int>& axes,
-                const Attrs* attrs, Stream s) {
+Batched batched_reduction(const OpDef& op, const Arrays& inputs, const std::vector<int>& axes,
+                          const Attrs* attrs, Stream s) {
   ReduceAttrs a = attrs_as<ReduceAttrs>(attrs);
   a.axes = shifted(a.axes);
   auto moved = make_attrs(a);
@@ -103,11 +103,11 @@ Batched batched(const OpDef& op, const Arrays& inputs, const std::vector<int>& a
 
 Batched reduce_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
                     Stream s) {
-  return batched(op_reduce, inputs, axes, attrs, s);
+  return batched_reduction(op_reduce, inputs, axes, attrs, s);
 }
 Batched arg_reduce_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
                         Stream s) {
-  return batched(op_arg_reduce, inputs, axes, attrs, s);
+  return batched_reduction(op_arg_reduce, inputs, axes, attrs, s);
 }
 
 Arrays flat_vjp(const RuleArgs& r) { return Arrays(r.inputs.size()); }

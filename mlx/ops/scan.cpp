@@ -12,7 +12,7 @@ namespace mlx::core {
 
 namespace {
 
-constexpr const char* kNames[] = {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"};
+constexpr const char* kScanNames[] = {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"};
 
 Arrays build_scan(const Arrays& in, const Attrs* attrs, Stream s) {
   auto& a = attrs_as<ScanAttrs>(attrs);
@@ -26,7 +26,7 @@ Arrays build_affine_scan(const Arrays& in, const Attrs* attrs, Stream s) {
 
 array typed_scan(const array& a, ScanKind kind, int axis, bool reverse, bool inclusive,
                  std::optional<Dtype> dtype, StreamOrDevice s) {
-  normalize_axis(axis, static_cast<int64_t>(a.ndim()), kNames[static_cast<int>(kind)]);
+  normalize_axis(axis, static_cast<int64_t>(a.ndim()), kScanNames[static_cast<int>(kind)]);
   Dtype t = dtype.value_or(a.dtype());
   if (t == bool_ && kind == ScanKind::sum) t = int32;
   return scan(astype(a, t, s), kind, axis, reverse, inclusive, s);
@@ -51,7 +51,7 @@ constinit const OpDef op_affine_scan{.name = "affine_scan",
 
 array scan(const array& a, ScanKind kind, int axis, bool reverse, bool inclusive,
            StreamOrDevice s) {
-  axis = normalize_axis(axis, static_cast<int64_t>(a.ndim()), kNames[static_cast<int>(kind)]);
+  axis = normalize_axis(axis, static_cast<int64_t>(a.ndim()), kScanNames[static_cast<int>(kind)]);
   return make_node(op_scan, a.shape(), a.dtype(), to_stream(s),
                    make_attrs(ScanAttrs{kind, axis, reverse, inclusive}), a);
 }

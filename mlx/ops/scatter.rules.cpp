@@ -27,7 +27,7 @@ struct Coefficients {
 };
 
 /// For each update, the product of all other updates at the same index. Correct with zeros.
-array product_of_others(const array& a, const array& u, const ScatterPositions& at) {
+array product_of_other_updates(const array& a, const array& u, const ScatterPositions& at) {
   Stream s = at.s;
   array zero = equal(u, array(0.0f, u.dtype()), s);
   array count =
@@ -48,7 +48,7 @@ Coefficients coefficients(ScatterMode mode, const array& a, const array& u, cons
       return {};
     case ScatterMode::multiply:
       return {at.put(ones_like(a, s), u, mode),
-              multiply(at.get(a), product_of_others(a, u, at), s)};
+              multiply(at.get(a), product_of_other_updates(a, u, at), s)};
     case ScatterMode::divide:
       return {at.put(ones_like(a, s), u, mode), negative(divide(at.get(out), u, s), s)};
     default:
@@ -56,28 +56,28 @@ Coefficients coefficients(ScatterMode mode, const array& a, const array& u, cons
   }
 }
 
-array scaled(const array& t, const array& coefficient, bool transposed, Stream s) {
+array scaled_updates(const array& t, const array& coefficient, bool transposed, Stream s) {
   if (!coefficient) return t;
   if (coefficient.dtype() == bool_) return where(coefficient, t, zeros_like(t, s), s);
   return multiply(t, transposed && is_complex(t.dtype()) ? conjugate(coefficient, s) : coefficient,
                   s);
 }
 
-Arrays vjp(const RuleArgs& r, ScatterMode mode, const ScatterPositions& at) {
+Arrays scatter_vjp(const RuleArgs& r, ScatterMode mode, const ScatterPositions& at) {
   Arrays out(r.inputs.size());
   if (!r.grads[0] || (!r.requested.front() && !r.requested.back())) return out;
   Coefficients c = coefficients(mode, r.inputs[0], r.inputs.back(), r.outputs[0], at);
-  if (r.requested.front()) out.front() = scaled(r.grads[0], c.a, true, at.s);
-  if (r.requested.back()) out.back() = scaled(at.get(r.grads[0]), c.updates, true, at.s);
+  if (r.requested.front()) out.front() = scaled_updates(r.grads[0], c.a, true, at.s);
+  if (r.requested.back()) out.back() = scaled_updates(at.get(r.grads[0]), c.updates, true, at.s);
   return out;
 }
 
-Arrays jvp(const RuleArgs& r, ScatterMode mode, const ScatterPositions& at) {
+Arrays scatter_jvp(const RuleArgs& r, ScatterMode mode, const ScatterPositions& at) {
   const array &ta = r.grads.front(), &tu = r.grads.back();
   if (!ta && !tu) return {array{}};
   Coefficients c = coefficients(mode, r.inputs[0], r.inputs.back(), r.outputs[0], at);
-  array sum = ta ? scaled(ta, c.a, false, at.s) : zeros_like(r.outputs[0], at.s);
-  if (tu) sum = at.put(sum, scaled(tu, c.updates, false, at.s), ScatterMode::add);
+  array sum = ta ? scaled_updates(ta, c.a, false, at.s) : zeros_like(r.outputs[0], at.s);
+  if (tu) sum = at.put(sum, scaled_updates(tu, c.updates, false, at.s), ScatterMode::add);
   return {sum};
 }
 
@@ -132,16 +132,16 @@ ScatterPositions positions_of_axis(const RuleArgs& r) {
 }  // namespace
 
 Arrays scatter_vjp(const RuleArgs& r) {
-  return vjp(r, attrs_as<ScatterAttrs>(r.attrs).mode, positions_of_scatter(r));
+  return scatter_vjp(r, attrs_as<ScatterAttrs>(r.attrs).mode, positions_of_scatter(r));
 }
 Arrays scatter_jvp(const RuleArgs& r) {
-  return jvp(r, attrs_as<ScatterAttrs>(r.attrs).mode, positions_of_scatter(r));
+  return scatter_jvp(r, attrs_as<ScatterAttrs>(r.attrs).mode, positions_of_scatter(r));
 }
 Arrays scatter_axis_vjp(const RuleArgs& r) {
-  return vjp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, positions_of_axis(r));
+  return scatter_vjp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, positions_of_axis(r));
 }
 Arrays scatter_axis_jvp(const RuleArgs& r) {
-  return jvp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, positions_of_axis(r));
+  return scatter_jvp(r, attrs_as<ScatterAxisAttrs>(r.attrs).mode, positions_of_axis(r));
 }
 
 Batched scatter_vmap(const Arrays& in, const std::vector<int>& mapped, const Attrs* attrs,

@@ -12,21 +12,21 @@ namespace {
 array line(const array& a, const array& b, StreamOrDevice s) {
   return flatten(astype(a, promote_types(a.dtype(), b.dtype()), s), s);
 }
-array distinct(const array& a, StreamOrDevice s) {
+array distinct_values(const array& a, StreamOrDevice s) {
   return unique(a, std::nullopt, false, false, false, std::nullopt, s)[0];
 }
 
 }  // namespace
 
 array union1d(const array& a, const array& b, StreamOrDevice s) {
-  return distinct(concatenate({line(a, b, s), line(b, a, s)}, 0, s), s);
+  return distinct_values(concatenate({line(a, b, s), line(b, a, s)}, 0, s), s);
 }
 array intersect1d(const array& a, const array& b, StreamOrDevice s) {
-  const array x = distinct(line(a, b, s), s);
+  const array x = distinct_values(line(a, b, s), s);
   return extract(isin(x, line(b, a, s), false, s), x, s);
 }
 array setdiff1d(const array& a, const array& b, StreamOrDevice s) {
-  const array x = distinct(line(a, b, s), s);
+  const array x = distinct_values(line(a, b, s), s);
   return extract(isin(x, line(b, a, s), true, s), x, s);
 }
 array setxor1d(const array& a, const array& b, StreamOrDevice s) {

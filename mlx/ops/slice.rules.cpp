@@ -28,7 +28,7 @@ std::vector<int> batched_axes(const std::vector<int>& axes) {
   return out;
 }
 
-bool is_zero(const Node* n) {
+bool is_zero_constant(const Node* n) {
   if (repeats_input(n->op)) n = n->inputs()[0];
   return n->op == &op_constant && n->scalar() == Scalar{};
 }
@@ -54,11 +54,11 @@ bool zero_at(const Node* whole, const SliceAttrs& part) {
   constexpr int kFar = 256;
   for (int i = 0; i < kFar && whole->op == &op_slice_update; ++i, whole = whole->inputs()[0])
     if (!apart(whole->shape, attrs_as<SliceAttrs>(whole->attrs.get()), part)) return false;
-  return is_zero(whole);
+  return is_zero_constant(whole);
 }
 
 bool is_part_of_zeros(const array& a) {
-  return a.node()->op == &op_slice_update && is_zero(a.node()->inputs()[0]);
+  return a.node()->op == &op_slice_update && is_zero_constant(a.node()->inputs()[0]);
 }
 
 }  // namespace

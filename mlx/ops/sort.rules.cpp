@@ -9,9 +9,12 @@
 namespace mlx::core::rules {
 
 namespace {
-array positions(const RuleArgs& r) { return op_argsort.build({r.inputs[0]}, r.attrs, r.stream)[0]; }
+array sorting_positions(const RuleArgs& r) {
+  return op_argsort.build({r.inputs[0]}, r.attrs, r.stream)[0];
+}
 template <const OpDef& Op>
-Batched batched(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs, Stream s) {
+Batched batched_sort(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
+                     Stream s) {
   SortAttrs a = attrs_as<SortAttrs>(attrs);
   ++a.axis;
   auto moved = make_attrs(a);
@@ -22,21 +25,22 @@ Batched batched(const Arrays& inputs, const std::vector<int>& axes, const Attrs*
 Arrays sort_vjp(const RuleArgs& r) {
   const array& g = r.grads[0];
   if (!g) return {array{}};
-  return {put_along_axis(zeros(g.shape(), g.dtype(), r.stream), positions(r), g,
+  return {put_along_axis(zeros(g.shape(), g.dtype(), r.stream), sorting_positions(r), g,
                          attrs_as<SortAttrs>(r.attrs).axis, r.stream)};
 }
 Arrays sort_jvp(const RuleArgs& r) {
   if (!r.grads[0]) return {array{}};
-  return {take_along_axis(r.grads[0], positions(r), attrs_as<SortAttrs>(r.attrs).axis, r.stream)};
+  return {take_along_axis(r.grads[0], sorting_positions(r), attrs_as<SortAttrs>(r.attrs).axis,
+                          r.stream)};
 }
 
 Batched sort_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
                   Stream s) {
-  return batched<op_sort>(inputs, axes, attrs, s);
+  return batched_sort<op_sort>(inputs, axes, attrs, s);
 }
 Batched argsort_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
                      Stream s) {
-  return batched<op_argsort>(inputs, axes, attrs, s);
+  return batched_sort<op_argsort>(inputs, axes, attrs, s);
 }
 Batched searchsorted_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
                           Stream s) {

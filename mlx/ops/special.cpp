@@ -24,14 +24,14 @@ Dtype wide_of(Dtype t) { return t.size() == 2 ? float32 : t; }
 
 /// `f` of an operand in the dtype of the computation.
 template <class F>
-array unary(const char* op, const array& a, StreamOrDevice stream, F f) {
+array unary_formula(const char* op, const array& a, StreamOrDevice stream, F f) {
   const Dtype t = floating_of(op, a.dtype());
   const Stream s = to_stream(stream);
   return astype(f(astype(a, wide_of(t), s), s), t, s);
 }
 /// The same for two operands, which are promoted.
 template <class F>
-array binary(const char* op, const array& a, const array& b, StreamOrDevice stream, F f) {
+array binary_formula(const char* op, const array& a, const array& b, StreamOrDevice stream, F f) {
   const Dtype t = floating_of(op, promote_types(a.dtype(), b.dtype())), w = wide_of(t);
   const Stream s = to_stream(stream);
   return astype(f(astype(a, w, s), astype(b, w, s), s), t, s);
@@ -46,8 +46,8 @@ array unary_in_double(const char* op, const array& a, StreamOrDevice stream, F f
 }
 
 array number(double v, const array& beside) { return constant(v, beside.dtype()); }
-array zero_of(const array& a) { return number(0, a); }
-array is_zero(const array& a, Stream s) { return equal(a, zero_of(a), s); }
+array zero_for(const array& a) { return number(0, a); }
+array is_zero(const array& a, Stream s) { return equal(a, zero_for(a), s); }
 
 constexpr int kTerms = 10;  // of the sum, before Euler and Maclaurin's correction
 /// B(2k) / (2k)!.
@@ -95,18 +95,18 @@ array tail_correction(const array& x, Stream s) {
 /// x log y by a function that takes the logarithm.
 template <class F>
 array times_log(const char* op, const array& x, const array& y, StreamOrDevice stream, F f) {
-  return binary(op, x, y, stream, [&](const array& a, const array& b, Stream s) {
+  return binary_formula(op, x, y, stream, [&](const array& a, const array& b, Stream s) {
     const array none = logical_and(is_zero(a, s), logical_not(isnan(b, s), s), s);
     const array safe = where(none, number(1, b), b, s);
-    return where(none, zero_of(a), multiply(a, f(safe, s), s), s);
+    return where(none, zero_for(a), multiply(a, f(safe, s), s), s);
   });
 }
 
 /// x log(x / y), with `rest` added, where both are positive; the limits elsewhere.
 template <class F>
 array relative(const char* op, const array& x, const array& y, StreamOrDevice stream, F rest) {
-  return binary(op, x, y, stream, [&](const array& a, const array& b, Stream s) {
-    const array zero = zero_of(a), one = number(1, a);
+  return binary_formula(op, x, y, stream, [&](const array& a, const array& b, Stream s) {
+    const array zero = zero_for(a), one = number(1, a);
     const array both = logical_and(greater(a, zero, s), greater(b, zero, s), s);
     const array u = where(both, a, one, s), v = where(both, b, one, s);
     const array inside = add(multiply(u, log(divide(u, v, s), s), s), rest(u, v, s), s);
@@ -173,9 +173,9 @@ array normal_tail(const array& q, Stream s) {
 }  // namespace
 
 array zeta(const array& p, const array& q, StreamOrDevice stream) {
-  return binary("zeta", p, q, stream, [](const array& a, const array& b, Stream s) {
+  return binary_formula("zeta", p, q, stream, [](const array& a, const array& b, Stream s) {
     const array one = number(1, a), two = number(2, a);
-    const array usual = logical_and(greater(a, one, s), greater(b, zero_of(b), s), s);
+    const array usual = logical_and(greater(a, one, s), greater(b, zero_for(b), s), s);
     const array sum = power_sum(where(usual, a, two, s), where(usual, b, one, s), s);
     const array pole =
         logical_or(equal(a, one, s), logical_and(is_zero(b, s), greater(a, one, s), s), s);
@@ -189,8 +189,8 @@ array zeta(const array& p, const array& q, StreamOrDevice stream) {
 array polygamma(int n, const array& a, StreamOrDevice stream) {
   if (n < 0 || n > 100) fail("polygamma", "order ", n, "; 0 to 100 is accepted");
   if (n == 0) return digamma(a, stream);
-  return unary("polygamma", a, stream, [n](const array& x, Stream s) {
-    const array zero = zero_of(x), one = number(1, x);
+  return unary_formula("polygamma", a, stream, [n](const array& x, Stream s) {
+    const array zero = zero_for(x), one = number(1, x);
     const array positive = greater(x, zero, s), pole = is_zero(x, s);
     if (n > 1) {
       const array sum = positive_polygamma(n, where(positive, x, one, s), s);
@@ -212,7 +212,7 @@ array gamma(const array& a, StreamOrDevice stream) {
   const Dtype t = floating_of("gamma", a.dtype());
   const Stream s = to_stream(stream);
   // exp multiplies the error of a logarithm by its size, which double precision covers.
-  const array x = astype(a, float64, s), zero = zero_of(x);
+  const array x = astype(a, float64, s), zero = zero_for(x);
   const array half = multiply(floor(x, s), number(0.5, x), s);
   const array odd = not_equal(half, floor(half, s), s), below = less(x, zero, s);
   const array size = exp(lgamma(x, s), s);
@@ -223,7 +223,7 @@ array gamma(const array& a, StreamOrDevice stream) {
 }
 
 array betaln(const array& a, const array& b, StreamOrDevice stream) {
-  return binary("betaln", a, b, stream, [](const array& x, const array& y, Stream s) {
+  return binary_formula("betaln", a, b, stream, [](const array& x, const array& y, Stream s) {
     return subtract(add(lgamma(x, s), lgamma(y, s), s), lgamma(add(x, y, s), s), s);
   });
 }
@@ -235,7 +235,7 @@ array beta(const array& a, const array& b, StreamOrDevice stream) {
 
 array multigammaln(const array& a, int d, StreamOrDevice stream) {
   if (d < 1) fail("multigammaln", "dimension ", d, "; numbers from 1 are accepted");
-  return unary("multigammaln", a, stream, [d](const array& x, Stream s) {
+  return unary_formula("multigammaln", a, stream, [d](const array& x, Stream s) {
     array sum = number(d * (d - 1) / 4.0 * std::log(std::numbers::pi), x);
     for (int i = 0; i < d; ++i) sum = add(sum, lgamma(subtract(x, number(i / 2.0, x), s), s), s);
     return sum;
@@ -243,14 +243,14 @@ array multigammaln(const array& a, int d, StreamOrDevice stream) {
 }
 
 array ndtr(const array& a, StreamOrDevice stream) {
-  return unary("ndtr", a, stream, [](const array& x, Stream s) {
+  return unary_formula("ndtr", a, stream, [](const array& x, Stream s) {
     return multiply(erfc(multiply(x, number(-std::numbers::sqrt2 / 2, x), s), s), number(0.5, x),
                     s);
   });
 }
 
 array log_ndtr(const array& a, StreamOrDevice stream) {
-  return unary("log_ndtr", a, stream, [](const array& x, Stream s) {
+  return unary_formula("log_ndtr", a, stream, [](const array& x, Stream s) {
     // Below `far`, where erfc is about to vanish, its asymptotic series is exact.
     const array far = number(x.dtype() == float64 ? -30 : -10, x), near = number(-1, x);
     const array root = number(std::numbers::sqrt2 / 2, x), half = number(0.5, x);
@@ -282,7 +282,7 @@ array ndtri(const array& a, StreamOrDevice stream) {
   return unary_in_double("ndtri", a, stream, [](const array& p, Stream s) {
     const array half = number(0.5, p), border = number(0.1, p), one = number(1, p);
     const array high = greater(p, half, s), q = where(high, subtract(one, p, s), p, s);
-    const array inside = greater(q, zero_of(q), s), central = greater(q, border, s);
+    const array inside = greater(q, zero_for(q), s), central = greater(q, border, s);
     const array tail =
         normal_tail(where(logical_and(inside, less(q, border, s), s), q, border, s), s);
     const array middle = subtract(multiply(where(central, p, half, s), number(2, p), s), one, s);
@@ -310,7 +310,7 @@ array bessel_i(int order, bool scaled, const array& a, StreamOrDevice stream) {
   const char* const names[] = {"i0", "i0e", "i1", "i1e"};
   return unary_in_double(names[2 * order + scaled], a, stream, [=](const array& x, Stream s) {
     const array border = number(end, x), size = abs(x, s), small = less(size, border, s);
-    const array y = where(small, x, zero_of(x), s), z = where(small, border, size, s);
+    const array y = where(small, x, zero_for(x), s), z = where(small, border, size, s);
     array low = horner(bessel_series(order, end), multiply(square(y, s), number(0.25, y), s), s);
     if (order == 1) low = multiply(low, y, s);
     if (scaled) low = multiply(low, exp(negative(abs(y, s), s), s), s);
@@ -328,14 +328,14 @@ array bessel_i(int order, bool scaled, const array& a, StreamOrDevice stream) {
 
 array factorial(const array& n, StreamOrDevice s) {
   const Dtype t = floating_of("factorial", n.dtype());
-  const array x = astype(n, float64, s), none = less(x, zero_of(x), s);
-  const array size = gamma(add(where(none, zero_of(x), x, s), number(1, x), s), s);
-  return astype(where(none, zero_of(x), size, s), t, s);
+  const array x = astype(n, float64, s), none = less(x, zero_for(x), s);
+  const array size = gamma(add(where(none, zero_for(x), x, s), number(1, x), s), s);
+  return astype(where(none, zero_for(x), size, s), t, s);
 }
 array comb(const array& n, const array& k, StreamOrDevice stream) {
   const Dtype t = floating_of("comb", promote_types(n.dtype(), k.dtype()));
   const Stream s = to_stream(stream);
-  const array x = astype(n, float64, s), y = astype(k, float64, s), zero = zero_of(x);
+  const array x = astype(n, float64, s), y = astype(k, float64, s), zero = zero_for(x);
   const array one = number(1, x), rest = subtract(x, y, s);
   const array none = logical_or(less(y, zero, s), less(rest, zero, s), s);
   auto log_factorial = [&](const array& v) {
@@ -346,13 +346,13 @@ array comb(const array& n, const array& k, StreamOrDevice stream) {
 }
 
 array logit(const array& a, StreamOrDevice stream) {
-  return unary("logit", a, stream, [](const array& x, Stream s) {
+  return unary_formula("logit", a, stream, [](const array& x, Stream s) {
     return subtract(log(x, s), log1p(negative(x, s), s), s);
   });
 }
 array log_expit(const array& a, StreamOrDevice stream) {
-  return unary("log_expit", a, stream, [](const array& x, Stream s) {
-    return negative(logaddexp(negative(x, s), zero_of(x), s), s);
+  return unary_formula("log_expit", a, stream, [](const array& x, Stream s) {
+    return negative(logaddexp(negative(x, s), zero_for(x), s), s);
   });
 }
 
@@ -364,8 +364,8 @@ array xlog1py(const array& x, const array& y, StreamOrDevice s) {
 }
 
 array entr(const array& a, StreamOrDevice stream) {
-  return unary("entr", a, stream, [](const array& x, Stream s) {
-    const array zero = zero_of(x), positive = greater(x, zero, s);
+  return unary_formula("entr", a, stream, [](const array& x, Stream s) {
+    const array zero = zero_for(x), positive = greater(x, zero, s);
     const array safe = where(positive, x, number(1, x), s);
     const array limit =
         where(isnan(x, s), x, where(is_zero(x, s), zero, number(-INFINITY, x), s), s);
@@ -374,7 +374,7 @@ array entr(const array& a, StreamOrDevice stream) {
 }
 array rel_entr(const array& x, const array& y, StreamOrDevice s) {
   return relative("rel_entr", x, y, s,
-                  [](const array& u, const array&, Stream) { return zero_of(u); });
+                  [](const array& u, const array&, Stream) { return zero_for(u); });
 }
 array kl_div(const array& x, const array& y, StreamOrDevice s) {
   return relative("kl_div", x, y, s,
@@ -382,7 +382,7 @@ array kl_div(const array& x, const array& y, StreamOrDevice s) {
 }
 
 array sinc(const array& a, StreamOrDevice stream) {
-  return unary("sinc", a, stream, [](const array& x, Stream s) {
+  return unary_formula("sinc", a, stream, [](const array& x, Stream s) {
     const array none = is_zero(x, s), one = number(1, x);
     // The distance from an even integer has the same sine, and no rounding error of pi times a.
     const array turns = multiply(rint(multiply(x, number(0.5, x), s), s), number(2, x), s);

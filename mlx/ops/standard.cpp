@@ -12,16 +12,13 @@ namespace mlx::core {
 namespace {
 
 /// The integer dtype of the same width as a floating dtype.
-Dtype bits_of(Dtype t) { return t.size() == 2 ? int16 : t.size() == 4 ? int32 : int64; }
+Dtype bits_dtype(Dtype t) { return t.size() == 2 ? int16 : t.size() == 4 ? int32 : int64; }
 /// The floating dtype that two real operands are promoted to.
-Dtype floating_of(const char* op, const array& a, const array& b) {
+Dtype common_floating(const char* op, const array& a, const array& b) {
   const Dtype t = at_least_float(promote_types(a.dtype(), b.dtype()));
   if (is_complex(t))
     fail(op, dtype_name(a.dtype()), " and ", dtype_name(b.dtype()), "; real dtypes are accepted");
   return t;
-}
-int axis_of(const array& a, int axis, const char* op) {
-  return normalize_axis(axis, static_cast<int64_t>(a.ndim()), op);
 }
 
 /// A scan preceded by its neutral element.
@@ -33,7 +30,7 @@ array from_neutral(const char* op, const array& a, std::optional<int> axis, doub
     fail(op, "an array of shape ", to_string(a.shape()),
          " and no axis; without one at most one dimension is accepted");
   const array x = axis ? a : flatten(a, s);
-  const int d = axis_of(x, axis.value_or(0), op);
+  const int d = normalize_axis(axis.value_or(0), x.ndim(), op);
   const array rest = scan(x, d, false, true, dtype, s);
   Shape one = x.shape();
   one[d] = 1;
@@ -45,18 +42,18 @@ array from_neutral(const char* op, const array& a, std::optional<int> axis, doub
 array signbit(const array& a, StreamOrDevice s) {
   if (is_complex(a.dtype())) fail("signbit", dtype_name(a.dtype()), "; real dtypes are accepted");
   if (a.dtype() == bool_ || is_unsigned(a.dtype())) return zeros(a.shape(), bool_, s);
-  const array x = is_floating(a.dtype()) ? view(a, bits_of(a.dtype()), s) : a;
+  const array x = is_floating(a.dtype()) ? view(a, bits_dtype(a.dtype()), s) : a;
   return less(x, constant(0, x.dtype()), s);
 }
 
 array copysign(const array& a, const array& b, StreamOrDevice s) {
-  const Dtype t = floating_of("copysign", a, b);
+  const Dtype t = common_floating("copysign", a, b);
   const array size = abs(astype(a, t, s), s);
   return where(signbit(astype(b, t, s), s), negative(size, s), size, s);
 }
 
 array hypot(const array& a, const array& b, StreamOrDevice s) {
-  const Dtype t = floating_of("hypot", a, b), wide = t.size() == 2 ? float32 : t;
+  const Dtype t = common_floating("hypot", a, b), wide = t.size() == 2 ? float32 : t;
   const array x = abs(astype(a, wide, s), s), y = abs(astype(b, wide, s), s);
   const array high = maximum(x, y, s), low = minimum(x, y, s);
   const array some = where(equal(high, constant(0, wide), s), constant(1, wide), high, s);
@@ -67,7 +64,7 @@ array hypot(const array& a, const array& b, StreamOrDevice s) {
 }
 
 array nextafter(const array& a, const array& b, StreamOrDevice s) {
-  const Dtype t = floating_of("nextafter", a, b), whole = bits_of(t);
+  const Dtype t = common_floating("nextafter", a, b), whole = bits_dtype(t);
   const array x = astype(a, t, s), y = astype(b, t, s);
   const array zero = constant(0, t), one = array(1, whole), bits = view(x, whole, s);
   const array up = less(x, y, s);
@@ -100,11 +97,11 @@ array finite_numbers(const array& a, double nan, std::optional<double> posinf,
 }
 
 array sort_descending(const array& a, int axis, StreamOrDevice s) {
-  axis = axis_of(a, axis, "sort");
+  axis = normalize_axis(axis, a.ndim(), "sort");
   return flip(sort(a, axis, s), axis, s);
 }
 array argsort_descending(const array& a, int axis, StreamOrDevice s) {
-  axis = axis_of(a, axis, "argsort");
+  axis = normalize_axis(axis, a.ndim(), "argsort");
   // Reversing twice keeps the order of equal elements.
   const array last = array(a.shape(axis) - 1, uint32);
   return subtract(last, flip(argsort(flip(a, axis, s), axis, s), axis, s), s);
@@ -120,7 +117,7 @@ array cumprod_from_one(const array& a, std::optional<int> axis, std::optional<Dt
 }
 
 array repeat(const array& a, const array& counts, int axis, StreamOrDevice s) {
-  axis = axis_of(a, axis, "repeat");
+  axis = normalize_axis(axis, a.ndim(), "repeat");
   const int64_t n = a.shape(axis);
   if (is_inexact(counts.dtype()))
     fail<TypeError>("repeat", "counts of dtype ", dtype_name(counts.dtype()),
@@ -151,8 +148,8 @@ array moveaxis(const array& a, const std::vector<int>& source, const std::vector
   std::vector<int> order(a.ndim(), -1);
   std::vector<bool> moved(a.ndim(), false);
   for (size_t i = 0; i < source.size(); ++i) {
-    const int from = axis_of(a, source[i], "moveaxis");
-    order[axis_of(a, destination[i], "moveaxis")] = from;
+    const int from = normalize_axis(source[i], a.ndim(), "moveaxis");
+    order[normalize_axis(destination[i], a.ndim(), "moveaxis")] = from;
     moved[from] = true;
   }
   int next = 0;

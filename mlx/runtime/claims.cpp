@@ -14,17 +14,17 @@ namespace {
 constexpr uint32_t kSlots = 64;  // a power of two; contexts beyond wait
 
 /// A place for a context: its id while it works, 0 between contexts.
-struct Slot {
+struct Place {
   std::atomic<uint32_t> id{0};
   std::atomic<uint64_t> age{0};  // above a bit that is set while the slot is taken
 };
-constinit std::array<Slot, kSlots> slots;
+constinit std::array<Place, kSlots> slots;
 constinit std::atomic<uint64_t> ages{0};
 
-Slot& slot_of(uint32_t id) { return slots[id % kSlots]; }
+Place& slot_of(uint32_t id) { return slots[id % kSlots]; }
 
 /// The lowest bit of an age says that the slot is taken: it is there before the id is seen.
-bool try_take(Slot& s, uint32_t id, uint64_t age) {
+bool try_take(Place& s, uint32_t id, uint64_t age) {
   uint64_t idle = 0;
   if (!s.age.compare_exchange_strong(idle, age << 1 | 1, std::memory_order_acq_rel)) return false;
   s.id.store(id, std::memory_order_release);
@@ -44,7 +44,7 @@ Claims::Claims(uint64_t age, bool again) : age_(age) {
 }
 
 Claims::~Claims() {
-  Slot& s = slot_of(id_);
+  Place& s = slot_of(id_);
   s.id.exchange(0);  // not a store: notify_all could then read the number of waiters before it
   s.id.notify_all();
   s.age.store(0, std::memory_order_release);
@@ -58,7 +58,7 @@ void Claims::wait_for(const Conflict& conflict) {
 void Claims::take(Node* n, uint64_t mark) {
   for (;;) {
     uint32_t owner = static_cast<uint32_t>(mark >> 32);
-    Slot& s = slot_of(owner);
+    Place& s = slot_of(owner);
     if (owner != 0 && s.id.load(std::memory_order_acquire) == owner) {
       // An age that is read too late belongs to a later context, which is younger: then the owner
       // is gone, and the wait below ends at once.

@@ -23,7 +23,7 @@ double micros(Profile::Time from, Profile::Time to) {
   return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
-size_t bytes_of(const Step& s) {
+size_t step_bytes(const Step& s) {
   size_t n = 0;
   for (int k = 0; k < s.outputs_end(); ++k) {
     const Layout& l = s.operands[k];
@@ -61,7 +61,7 @@ void Profile::record(const Step& step, Time start, Time end) {
   if (!recorder) return;
   recorder->events_.push_back({step.name(), origin_text(step.origin), to_string(out.shape),
                                std::string(dtype_name(out.dtype)), micros(recorder->origin_, start),
-                               micros(start, end), bytes_of(step), thread});
+                               micros(start, end), step_bytes(step), thread});
 }
 
 std::string Profile::summary() const {

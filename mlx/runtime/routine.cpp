@@ -16,7 +16,7 @@ size_t aligned(size_t bytes) {
   return (bytes + kRoutineAlignment - 1) / kRoutineAlignment * kRoutineAlignment;
 }
 
-size_t bytes_of(const array& a) { return num_elements(a.shape()) * a.dtype().size(); }
+size_t array_bytes(const array& a) { return num_elements(a.shape()) * a.dtype().size(); }
 
 /// The placeholders have values while the plan is made: row-contiguous memory, of which only the
 /// layout matters.
@@ -88,7 +88,7 @@ class Planning {
       const int home = plan_.home_of(r.slot);
       const Slot &slot = plan_.slots[r.slot], &h = plan_.slots[home];
       const bool whole = h.kind == SlotKind::output && (home == r.slot || slot.home_offset == 0) &&
-                         r.offset == 0 && h.bytes == bytes_of(outputs[k]) &&
+                         r.offset == 0 && h.bytes == array_bytes(outputs[k]) &&
                          is_row_contiguous(outputs[k].shape(), r.strides);
       if (whole && !is_direct(home)) direct_.push_back({home, static_cast<int>(k)});
     }

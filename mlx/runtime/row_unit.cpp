@@ -40,7 +40,7 @@ std::pair<int64_t, int64_t> row_extent(const Layout& l, int axes) {
 
 bool is_plain(const Layout& l) { return l.offset == 0 && is_row_contiguous(l.shape, l.strides); }
 
-int64_t bytes_of(const Layout& l) { return num_elements(l.shape) * l.dtype.size(); }
+int64_t layout_bytes(const Layout& l) { return num_elements(l.shape) * l.dtype.size(); }
 
 /// Inputs of an op that it reads itself, instead of a program.
 bool reads_itself(const Step& s) { return s.op && s.program.code.empty(); }
@@ -48,7 +48,7 @@ bool reads_itself(const Step& s) { return s.op && s.program.code.empty(); }
 }  // namespace
 
 bool is_large(const Step& s, const Target& target) {
-  return s.op && !s.unit && s.n_inputs > 0 && bytes_of(s.operands[0]) >= target.caps.unit_bytes;
+  return s.op && !s.unit && s.n_inputs > 0 && layout_bytes(s.operands[0]) >= target.caps.unit_bytes;
 }
 
 bool UnitBuilder::start(Step& step, uint32_t in_place) {
@@ -173,7 +173,7 @@ bool UnitBuilder::may_wait_for(const Step& step) const {
   for (size_t k = 0; k < step.slots.size(); ++k) {
     const Use* u = find(step.slots[k]);
     if (static_cast<int>(k) >= step.n_inputs)
-      written += bytes_of(step.operands[k]);
+      written += layout_bytes(step.operands[k]);
     else if (u && u->writer >= 0)
       return false;
   }

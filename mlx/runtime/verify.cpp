@@ -16,7 +16,7 @@ void check(bool holds, const char* pass, const A&... what) {
 }
 
 /// First and last byte of an operand within its slot, over all positions of the step's loop.
-std::pair<int64_t, int64_t> bytes_of(const Step& step, size_t k) {
+std::pair<int64_t, int64_t> byte_range(const Step& step, size_t k) {
   const Layout& l = step.operands[k];
   Shape shape = l.shape;
   Strides strides = l.strides;
@@ -149,7 +149,7 @@ void verify_steps(const Plan& plan) {
                 " reads slot ", id, " before it is written");
         }
         if (slot.kind == SlotKind::leaf || num_elements(step.operands[k].shape) == 0) continue;
-        auto [first, last] = bytes_of(step, k);
+        auto [first, last] = byte_range(step, k);
         check(first >= 0 && last <= static_cast<int64_t>(slot.bytes), "lower", step.name(),
               " reaches bytes ", first, " to ", last, " of slot ", id, " of ", slot.bytes);
       }

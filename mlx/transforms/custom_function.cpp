@@ -91,14 +91,16 @@ Arrays custom_jvp_rule(const RuleArgs& r) {
   return out;
 }
 
-std::optional<int> mapped(int axis) { return axis < 0 ? std::nullopt : std::optional(axis); }
+std::optional<int> axis_if_mapped(int axis) {
+  return axis < 0 ? std::nullopt : std::optional(axis);
+}
 
 /// The vjp rule of a function for arrays mapped over `axes`: inputs, then outputs.
 CustomVjp batched_vjp(CustomVjp rule, std::vector<int> axes, size_t arity) {
   return [=](const Arrays& primals, const Arrays& cotangents, const Arrays& outputs) {
     Arrays all = primals;
     MappedAxes in;
-    for (int a : axes) in.push_back(mapped(a));
+    for (int a : axes) in.push_back(axis_if_mapped(a));
     for (size_t k = 0; k < cotangents.size(); ++k) in.push_back(in[arity + k]);
     all.insert(all.end(), outputs.begin(), outputs.end());
     all.insert(all.end(), cotangents.begin(), cotangents.end());
@@ -125,14 +127,14 @@ CustomJvp batched_jvp(CustomJvp rule, std::vector<int> axes, size_t arity) {
   return [=](const Arrays& primals, const Arrays& tangents, const std::vector<int>& argnums) {
     Arrays all = primals;
     MappedAxes in;
-    for (size_t k = 0; k < arity; ++k) in.push_back(mapped(axes[k]));
+    for (size_t k = 0; k < arity; ++k) in.push_back(axis_if_mapped(axes[k]));
     for (size_t k = 0; k < argnums.size(); ++k) in.push_back(in[argnums[k]]);
     all.insert(all.end(), tangents.begin(), tangents.end());
     auto each = [&](const Arrays& a) { return rule(first(a, arity), rest(a, arity), argnums); };
     return vmap_call(each, all, in, [&](size_t n) {
       check_count("jvp", n, axes.size() - arity, "outputs");
       MappedAxes out;
-      for (size_t k = 0; k < n; ++k) out.push_back(mapped(axes[arity + k]));
+      for (size_t k = 0; k < n; ++k) out.push_back(axis_if_mapped(axes[arity + k]));
       return out;
     });
   };

@@ -99,7 +99,7 @@ void check_scan(const Arrays& in, const Attrs* attrs) {
   need_kind(a.kind, ScanKind::logsumexp);
   need(a.kind != ScanKind::logsumexp || is_inexact(in[0].dtype()), "no floating dtype");
 }
-void check_count(const Arrays& in, const Attrs* attrs) {
+void check_input_count(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<CountAttrs>(attrs);
   need_kind(a.bins, Bins::uneven);
   const size_t bounds = a.bins != Bins::values;
@@ -398,7 +398,7 @@ class Table {
 
     row(op_compact, 2, 2, make_attrs(CompactAttrs{}), check_compact);
     row(op_masked_scatter, 3, 3, {}, check_masked_scatter);
-    row(op_count, 1, 3, make_attrs(CountAttrs{}), check_count);
+    row(op_count, 1, 3, make_attrs(CountAttrs{}), check_input_count);
     row(op_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_reduce);
     row(op_arg_reduce, 1, 1, make_attrs(ReduceAttrs{}), check_arg_reduce);
     row(op_scan, 1, 1, make_attrs(ScanAttrs{}), check_scan);

@@ -76,20 +76,20 @@ json to_json(double v) {
 }
 
 [[noreturn]] void reject(const std::string& what) { throw ValueError(what); }
-void need(bool holds, const char* what) {
+void require(bool holds, const char* what) {
   if (!holds) reject(what);
 }
 const json& list(const json& j) {
-  need(j.is_array(), "a list is missing");
+  require(j.is_array(), "a list is missing");
   return j;
 }
 int64_t integer_of(const json& j) {
-  need(j.is_number_integer(), "an integer is missing");
+  require(j.is_number_integer(), "an integer is missing");
   return j.get<int64_t>();
 }
 double real_of(const json& j) {
   if (j.is_string()) return j == "inf" ? INFINITY : j == "-inf" ? -INFINITY : std::nan("");
-  need(j.is_number(), "a number is missing");
+  require(j.is_number(), "a number is missing");
   return j.get<double>();
 }
 Shape shape_of(const json& j) {
@@ -99,10 +99,10 @@ Shape shape_of(const json& j) {
 }
 ArrayType type_from(const json& j) {
   ArrayType t{dtype_from_name(list(j).at(0).get<std::string>()), shape_of(j.at(1))};
-  for (int64_t n : t.shape) need(n >= 0, "a negative length");
+  for (int64_t n : t.shape) require(n >= 0, "a negative length");
   int64_t bytes;
-  need(!__builtin_mul_overflow(num_elements(t.shape), int64_t{t.dtype.size()}, &bytes),
-       "a shape beyond 64 bits");
+  require(!__builtin_mul_overflow(num_elements(t.shape), int64_t{t.dtype.size()}, &bytes),
+          "a shape beyond 64 bits");
   return t;
 }
 std::vector<ArrayType> types_from(const json& j) {
@@ -115,7 +115,7 @@ std::vector<uint32_t> values_from(const json& j, size_t known) {
   std::vector<uint32_t> out;
   for (const json& v : list(j)) {
     int64_t i = integer_of(v);
-    need(i >= 0 && i < static_cast<int64_t>(known), "a value that is not there yet");
+    require(i >= 0 && i < static_cast<int64_t>(known), "a value that is not there yet");
     out.push_back(static_cast<uint32_t>(i));
   }
   return out;
@@ -178,14 +178,14 @@ std::string bits_of(const Scalar& s, Dtype t) {
 array scalar_from(const json& j) {
   Dtype t = dtype_from_name(list(j).at(0).get<std::string>());
   const std::string bits = j.at(1).get<std::string>();
-  need(bits.size() == size_t{t.size()} * 2, "a scalar of another size than its dtype");
+  require(bits.size() == size_t{t.size()} * 2, "a scalar of another size than its dtype");
   Scalar s;
   for (size_t i = 0; i < bits.size(); ++i) {
     size_t digit = std::string_view("0123456789abcdef").find(bits[i]);
-    need(digit < 16, "a character that is not a hexadecimal digit");
+    require(digit < 16, "a character that is not a hexadecimal digit");
     s.bytes[i / 2] = static_cast<unsigned char>(s.bytes[i / 2] << 4 | digit);
   }
-  need(t != bool_ || s.bytes[0] <= 1, "a bool that is not 0 or 1");
+  require(t != bool_ || s.bytes[0] <= 1, "a bool that is not 0 or 1");
   return constant(s, t);
 }
 
@@ -224,7 +224,7 @@ Ref<const Subgraph> function_of(const StoredTrace& t) {
   ShapeWatch within;
   const Graph g = trace([&](const Arrays& in) { return t.run(in); }, like, kName);
   ClosedFunction closed = close(kName, g, &within);
-  need(closed.captured.empty(), "a function that reads arrays besides its arguments");
+  require(closed.captured.empty(), "a function that reads arrays besides its arguments");
   return closed.function;
 }
 
@@ -235,16 +235,16 @@ StoredTrace trace_from(const json& j, const Arrays& arrays) {
   t.inputs = types_from(j.at("inputs"));
   for (const json& name : list(j.at("keywords"))) t.keywords.push_back(name.get<std::string>());
   std::set<std::string> names(t.keywords.begin(), t.keywords.end());
-  need(names.size() == t.keywords.size() && names.size() <= t.inputs.size() &&
-           std::is_sorted(t.keywords.begin(), t.keywords.end()),
-       "keywords that do not fit the inputs");
+  require(names.size() == t.keywords.size() && names.size() <= t.inputs.size() &&
+              std::is_sorted(t.keywords.begin(), t.keywords.end()),
+          "keywords that do not fit the inputs");
   for (const json& c : list(j.at("constants"))) {
     if (c.is_array()) {
       t.constants.push_back(scalar_from(c));
       continue;
     }
     int64_t i = integer_of(c);
-    need(i >= 0 && i < static_cast<int64_t>(arrays.size()), "an array that is not there");
+    require(i >= 0 && i < static_cast<int64_t>(arrays.size()), "an array that is not there");
     t.constants.push_back(arrays[i]);
   }
   size_t known = t.inputs.size() + t.constants.size();
@@ -417,7 +417,7 @@ json read_parts(io::Reader& in, Arrays& arrays) {
   if (text.find('\0') != std::string::npos) reject("its header has a NUL character");
   json header = json::parse(text, [](int depth, json::parse_event_t, json&) {
     constexpr int kDeepest = 100;  // functions in functions; the format has 10 without them
-    need(depth <= kDeepest, "a header of too many levels");
+    require(depth <= kDeepest, "a header of too many levels");
     return true;
   });
   for (const ArrayType& t : types_from(header.at("arrays"))) {
@@ -438,8 +438,8 @@ json read_parts(io::Reader& in, Arrays& arrays) {
 void check_bools(const array& a) {
   if (a.dtype() != bool_ || a.size() == 0) return;
   auto* p = static_cast<const unsigned char*>(a.raw(Access::read));
-  need(std::all_of(p, p + a.size(), [](unsigned char b) { return b <= 1; }),
-       "a bool that is not 0 or 1");
+  require(std::all_of(p, p + a.size(), [](unsigned char b) { return b <= 1; }),
+          "a bool that is not 0 or 1");
 }
 
 }  // namespace

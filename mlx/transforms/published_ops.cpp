@@ -24,7 +24,7 @@ struct FieldList final : AttrVisitor {
 
 int64_t number(const ExportAttribute& a) { return std::get<int64_t>(a); }
 bool flag(const ExportAttribute& a) { return number(a) != 0; }
-std::vector<int> list(const ExportAttribute& a) {
+std::vector<int> int_list(const ExportAttribute& a) {
   const Shape& s = std::get<Shape>(a);
   return {s.begin(), s.end()};
 }
@@ -51,7 +51,7 @@ bool reduction(const Fields& f, PublishedOp& out, ExportAttribute axes) {
   const int64_t kind = renumbered(reductions, f[0]);
   if (kind < 0) return false;
   out.arguments = {kind, std::move(axes)};
-  if (!flag(f[2])) out.squeezed = list(f[1]);
+  if (!flag(f[2])) out.squeezed = int_list(f[1]);
   return true;
 }
 
@@ -108,9 +108,9 @@ constexpr Entry views[] = {
     {"reshape", {"Reshape", nullptr}},
     {"flatten", {"Flatten", nullptr}},
     {"unflatten", {"Unflatten", nullptr}},
-    {"expand_dims", {"ExpandDims", ARGUMENTS(list(f[0]))}},
-    {"squeeze", {"Squeeze", ARGUMENTS(list(f[0]))}},
-    {"transpose", {"Transpose", ARGUMENTS(list(f[0]))}},
+    {"expand_dims", {"ExpandDims", ARGUMENTS(int_list(f[0]))}},
+    {"squeeze", {"Squeeze", ARGUMENTS(int_list(f[0]))}},
+    {"transpose", {"Transpose", ARGUMENTS(int_list(f[0]))}},
     {"broadcast_to", {"Broadcast", nullptr}},
     {"as_strided", {"AsStrided", nullptr}},
     {"slice", {"Slice", nullptr}},
@@ -124,11 +124,11 @@ constexpr Entry views[] = {
 constexpr Entry along_axes[] = {
     {"reduce",
      {"Reduce",
-      [](const Fields& f, size_t, PublishedOp& out) { return reduction(f, out, list(f[1])); }}},
+      [](const Fields& f, size_t, PublishedOp& out) { return reduction(f, out, int_list(f[1])); }}},
     {"arg_reduce",
      {"ArgReduce",
       [](const Fields& f, size_t, PublishedOp& out) {
-        const auto axes = list(f[1]);
+        const auto axes = int_list(f[1]);
         return axes.size() == 1 && reduction(f, out, int64_t{axes[0]});
       }}},
     {"scan",
@@ -160,7 +160,7 @@ constexpr Entry indexing[] = {
      {"Scatter",
       [](const Fields& f, size_t, PublishedOp& out) {
         const int64_t mode = renumbered(scatters, f[1]);
-        out.arguments = {mode, list(f[0])};
+        out.arguments = {mode, int_list(f[0])};
         return mode >= 0;
       }}},
     {"scatter_axis",
@@ -177,8 +177,8 @@ constexpr Entry products[] = {
     {"matmul", {"Matmul", nullptr}},
     {"addmm", {"AddMM", nullptr}},
     {"conv",
-     {"Convolution",
-      ARGUMENTS(list(f[0]), list(f[1]), list(f[2]), list(f[3]), list(f[4]), f[5], flag(f[6]))}},
+     {"Convolution", ARGUMENTS(int_list(f[0]), int_list(f[1]), int_list(f[2]), int_list(f[3]),
+                               int_list(f[4]), f[5], flag(f[6]))}},
     {"quantize", {"Quantize", ARGUMENTS(f[1], f[2], f[0], false)}},
     {"quantized_matmul", {"QuantizedMatmul", ARGUMENTS(f[1], f[2], f[0], flag(f[3]))}},
     {"hadamard_transform", {"Hadamard", ARGUMENTS(f[0])}},

@@ -74,7 +74,7 @@ int assign_subscript(PyObject* self, PyObject* index, PyObject* value) {
     return 0;
   });
 }
-PyObject* repr(PyObject* self) {
+PyObject* array_repr(PyObject* self) {
   return guarded([&] {
     const array a = checked(self);
     if (!is_constant(a) && (a.node()->trace == 0 || core::is_open(a.node()->trace))) evaluate({a});
@@ -94,7 +94,7 @@ PyType_Slot* class_slots() {
     std::vector<PyType_Slot> s = operator_slots();
     auto add = [&](int id, auto* f) { s.push_back({id, reinterpret_cast<void*>(f)}); };
     add(Py_tp_new, new_array);
-    add(Py_tp_repr, repr);
+    add(Py_tp_repr, array_repr);
     add(Py_tp_iter, iterate);
     add(Py_mp_length, length);
     add(Py_sq_length, length);
@@ -109,7 +109,7 @@ PyType_Slot* class_slots() {
   return slots.data();
 }
 
-void bind_properties(nb::handle c) {
+void bind_array_properties(nb::handle c) {
   def_property(
       c, "shape(self) -> tuple[int, ...]",
       [](const array& a) { return record_shape_read(a).shape(); }, "Lengths of the axes.");
@@ -271,7 +271,7 @@ void bind_array(nb::module_& m) {
       "(int64 where needed), floats float32, complex numbers complex64; arrays keep their dtype, "
       "but "
       "foreign float64 and complex128 become float32 and complex64; `dtype` overrides all that.");
-  bind_properties(cls);
+  bind_array_properties(cls);
   bind_exports(cls);
   bind_conversions(cls);
   bind_at(m, cls);

@@ -36,6 +36,10 @@ T& instance_of(nb::handle o) {
                     "] the object was never initialised; call its class or what makes it");
   return *nb::inst_ptr<T>(o);
 }
+/// Item `i` of a list or tuple.
+inline nb::object item_of(nb::handle sequence, Py_ssize_t i) {
+  return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));
+}
 /// A new Python object that holds `a`.
 PyObject* wrap(array a);
 

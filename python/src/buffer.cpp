@@ -61,7 +61,7 @@ std::optional<Dtype> parse_format(std::string_view f, Py_ssize_t itemsize) {
   }
 }
 
-const char* format_of(Dtype t) {
+const char* buffer_format(Dtype t) {
   switch (t.val()) {
     case Dtype::Val::bool_:
       return "?";
@@ -345,7 +345,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->itemsize = itemsize;
     view->readonly = x->repeats;
     view->ndim = static_cast<int>(x->shape.size());
-    view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format_of(x->owner.dtype())) : nullptr;
+    view->format =
+        flags & PyBUF_FORMAT ? const_cast<char*>(buffer_format(x->owner.dtype())) : nullptr;
     for (int64_t& s : x->strides) s *= itemsize;
     view->shape = flags & PyBUF_ND ? reinterpret_cast<Py_ssize_t*>(x->shape.data()) : nullptr;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES

@@ -88,7 +88,7 @@ bool sees_order_of_keywords(nb::handle fun) {
   return reinterpret_cast<PyCodeObject*>(PyFunction_GetCode(f.ptr()))->co_flags & CO_VARKEYWORDS;
 }
 
-nb::dict sorted(const nb::dict& keywords) {
+nb::dict sorted_keywords(const nb::dict& keywords) {
   nb::list names = keywords.keys();
   names.sort();
   nb::dict out;
@@ -117,7 +117,8 @@ class PythonFunction {
     // While another thread traces, captured containers hold placeholders.
     std::unique_lock<std::recursive_mutex> held;
     if (!inputs.is_none() || !outputs.is_none()) held = lock();
-    if (PyDict_GET_SIZE(kwargs.ptr()) > 1 && !sees_order_of_keywords(fun)) kwargs = sorted(kwargs);
+    if (PyDict_GET_SIZE(kwargs.ptr()) > 1 && !sees_order_of_keywords(fun))
+      kwargs = sorted_keywords(kwargs);
     TraceKey key(shapeless_);
     key.put('t', core::to_stream({}).index);
     key.put('W', core::world_number());

@@ -55,19 +55,19 @@ namespace {
 core::Pair spread(const PerAxis<2>& v) { return {v.values[0], v.values[1]}; }
 core::Triple spread(const PerAxis<3>& v) { return {v.values[0], v.values[1], v.values[2]}; }
 
-#define TAIL "groups: int = 1, *, stream: StreamOrDevice = None) -> array"
+#define GROUPS_TAIL "groups: int = 1, *, stream: StreamOrDevice = None) -> array"
 
 void bind_fixed(nb::module_& m) {
   def(m,
       "conv1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, "
-      "dilation: int = 1, " TAIL,
+      "dilation: int = 1, " GROUPS_TAIL,
       [](const array& x, const array& w, int stride, int padding, int dilation, int groups,
          const StreamOrDevice& s) {
         return core::conv1d(x, w, stride, padding, dilation, groups, s);
       });
   def(m,
       "conv_transpose1d(input: array, weight: array, /, stride: int = 1, padding: int = 0, "
-      "dilation: int = 1, output_padding: int = 0, " TAIL,
+      "dilation: int = 1, output_padding: int = 0, " GROUPS_TAIL,
       [](const array& x, const array& w, int stride, int padding, int dilation, int output_padding,
          int groups, const StreamOrDevice& s) {
         return core::conv_transpose1d(x, w, stride, padding, dilation, output_padding, groups, s);
@@ -75,7 +75,7 @@ void bind_fixed(nb::module_& m) {
 #define MLX_CONV(N, T)                                                                             \
   def(m,                                                                                           \
       "conv" #N "d(input: array, weight: array, /, stride: int | " T " = 1, padding: int | " T     \
-      " = 0, dilation: int | " T " = 1, " TAIL,                                                    \
+      " = 0, dilation: int | " T " = 1, " GROUPS_TAIL,                                             \
       [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                  \
          PerAxis<N>& dilation, int groups, const StreamOrDevice& s) {                              \
         return core::conv##N##d(x, w, spread(stride), spread(padding), spread(dilation), groups,   \
@@ -84,7 +84,7 @@ void bind_fixed(nb::module_& m) {
   def(m,                                                                                           \
       "conv_transpose" #N "d(input: array, weight: array, /, stride: int | " T                     \
       " = 1, padding: int | " T " = 0, dilation: int | " T " = 1, output_padding: int | " T        \
-      " = 0, " TAIL,                                                                               \
+      " = 0, " GROUPS_TAIL,                                                                        \
       [](const array& x, const array& w, PerAxis<N>& stride, PerAxis<N>& padding,                  \
          PerAxis<N>& dilation, PerAxis<N>& output_padding, int groups, const StreamOrDevice& s) {  \
         return core::conv_transpose##N##d(x, w, spread(stride), spread(padding), spread(dilation), \

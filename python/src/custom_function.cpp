@@ -174,22 +174,22 @@ nb::object call_checkpoint(nb::handle fun, Star args, nb::dict keywords) {
   return unflatten(result, outputs);
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_custom(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   CustomFunction& f = *nb::inst_ptr<CustomFunction>(self);
   for (const nb::object* o : {&f.fun, &f.vjp, &f.jvp, &f.vmap}) Py_VISIT(o->ptr());
   return 0;
 }
-int clear(PyObject* self) {
+int clear_custom(PyObject* self) {
   if (!nb::inst_ready(self)) return 0;
   CustomFunction& f = *nb::inst_ptr<CustomFunction>(self);
   for (nb::object* o : {&f.fun, &f.vjp, &f.jvp, &f.vmap}) o->reset();
   return 0;
 }
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {0, nullptr}};
+PyType_Slot custom_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_custom)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_custom)},
+                              {0, nullptr}};
 
 template <nb::object CustomFunction::* rule>
 nb::object set_rule(nb::handle self, nb::callable f) {
@@ -204,7 +204,7 @@ struct From<CustomFunction> : FromBound<CustomFunction> {};
 
 void bind_custom_functions(nb::module_& m) {
   nb::class_<CustomFunction> cls(
-      m, "custom_function", nb::type_slots(slots),
+      m, "custom_function", nb::type_slots(custom_slots),
       "A function of trees of arrays with rules of its own: `f.vjp`, `f.jvp` and `f.vmap` set them "
       "and "
       "may be used as decorators. A transformation without a rule goes through the function.");

@@ -101,7 +101,7 @@ struct StreamContext {
   }
 };
 
-std::string describe(const ThreadLocalStream& s) {
+std::string describe_stream(const ThreadLocalStream& s) {
   return cat("ThreadLocalStream(", core::to_string(s.device), ", ", s.index, ")");
 }
 
@@ -215,7 +215,7 @@ void bind_classes(nb::module_& m) {
         "A number by stream.");
   };
   common(stream, Stream(), [](const Stream& s) { return core::to_string(s); });
-  common(local, ThreadLocalStream(), [](const ThreadLocalStream& s) { return describe(s); });
+  common(local, ThreadLocalStream(), [](const ThreadLocalStream& s) { return describe_stream(s); });
 }
 
 void bind_scope(nb::module_& m) {

@@ -20,7 +20,7 @@ namespace {
 
 using OptionalGroup = std::optional<dist::Group>;
 
-#define TAIL ", *, group: Group | None = None, stream: StreamOrDevice = None) -> array"
+#define GROUP_TAIL ", *, group: Group | None = None, stream: StreamOrDevice = None) -> array"
 
 nb::object in_module(const char* name) {
   return nb::module_::import_("mlx.core").attr("distributed").attr(name);
@@ -90,8 +90,8 @@ void bind_group(nb::module_& m) {
 }
 
 void bind_collectives(nb::module_& m) {
-#define MLX_COLLECTIVE(NAME)     \
-  def(m, #NAME "(x: array" TAIL, \
+#define MLX_COLLECTIVE(NAME)           \
+  def(m, #NAME "(x: array" GROUP_TAIL, \
       [](const array& x, OptionalGroup g, StreamOrDevice s) { return dist::NAME(x, g, s); });
   MLX_COLLECTIVE(all_sum)
   MLX_COLLECTIVE(all_max)
@@ -99,19 +99,19 @@ void bind_collectives(nb::module_& m) {
   MLX_COLLECTIVE(all_gather)
   MLX_COLLECTIVE(sum_scatter)
   MLX_COLLECTIVE(all_to_all)
-  def(m, "broadcast(x: array, src: int" TAIL,
+  def(m, "broadcast(x: array, src: int" GROUP_TAIL,
       [](const array& x, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::broadcast(x, src, g, s);
       });
-  def(m, "send(x: array, dst: int" TAIL,
+  def(m, "send(x: array, dst: int" GROUP_TAIL,
       [](const array& x, int dst, OptionalGroup g, StreamOrDevice s) {
         return dist::send(x, dst, g, s);
       });
-  def(m, "recv(shape: Sequence[int], dtype: Dtype, src: int" TAIL,
+  def(m, "recv(shape: Sequence[int], dtype: Dtype, src: int" GROUP_TAIL,
       [](AnyShape shape, Dtype dtype, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::recv(shape.shape, dtype, src, g, s);
       });
-  def(m, "recv_like(x: array, src: int" TAIL,
+  def(m, "recv_like(x: array, src: int" GROUP_TAIL,
       [](const array& x, int src, OptionalGroup g, StreamOrDevice s) {
         return dist::recv_like(x, src, g, s);
       });

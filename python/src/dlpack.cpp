@@ -243,7 +243,7 @@ bool runs_backwards(array a) {
   return false;
 }
 
-std::pair<int64_t, int64_t> pair_of(nb::handle pair, const char* name) {
+std::pair<int64_t, int64_t> integer_pair(nb::handle pair, const char* name) {
   From<int64_t> first, second;
   if (!PySequence_Check(pair.ptr()) || nb::len(pair) != 2 ||
       !first.load(nb::object(pair[0]).ptr()) || !second.load(nb::object(pair[1]).ptr()))
@@ -256,7 +256,8 @@ template <class Memory>
 PyObject* to_capsule(std::unique_ptr<Memory> x, DlDevice device, nb::handle max_version,
                      bool copied) {
   const Dtype dtype = x->owner.dtype();
-  const bool versioned = !max_version.is_none() && pair_of(max_version, "max_version").first >= 1;
+  const bool versioned =
+      !max_version.is_none() && integer_pair(max_version, "max_version").first >= 1;
   return versioned ? make_capsule<ManagedVersioned>(std::move(x), device, dtype, copied)
                    : make_capsule<Managed>(std::move(x), device, dtype, copied);
 }
@@ -265,7 +266,7 @@ PyObject* to_capsule(std::unique_ptr<Memory> x, DlDevice device, nb::handle max_
 /// as those of device memory do. Others, NumPy among them, read the host's.
 std::optional<Device> export_device(const array& a, nb::handle stream, nb::handle asked) {
   if (asked.is_none()) return stream.is_none() ? std::nullopt : shared_device(a);
-  const auto [type, index] = pair_of(asked, "dl_device");
+  const auto [type, index] = integer_pair(asked, "dl_device");
   if (type == kCpu) return {};
   const Device device(Device::gpu, static_cast<int>(index));
   Interop* interop = interop_of(device);

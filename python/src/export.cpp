@@ -157,20 +157,20 @@ struct FunctionExporter {
   }
 };
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_exporter(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<FunctionExporter>(self)->fun.ptr());
   return 0;
 }
-int clear(PyObject* self) {
+int clear_exporter(PyObject* self) {
   if (!nb::inst_ready(self)) return 0;
   FunctionExporter& e = *nb::inst_ptr<FunctionExporter>(self);
   const FunctionExporter ended = std::move(e);
   return 0;
 }
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {0, nullptr}};
+PyType_Slot exporter_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_exporter)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_exporter)},
+                                {0, nullptr}};
 
 std::string required_path(const char* op, nb::handle file) {
   if (auto path = path_of(file)) return *path;
@@ -256,7 +256,7 @@ struct From<FunctionExporter> : FromBound<FunctionExporter> {};
 
 void bind_export(nb::module_& m) {
   nb::class_<FunctionExporter> cls(
-      m, "FunctionExporter", nb::type_slots(slots),
+      m, "FunctionExporter", nb::type_slots(exporter_slots),
       "Traces a function for each form of its arguments that it is called with, and writes the "
       "file when it is closed. Made by `exporter`.");
   def(

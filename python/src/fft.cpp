@@ -7,7 +7,7 @@ namespace mlx::python {
 
 namespace {
 
-namespace core = mlx::core::fft;
+namespace transforms = mlx::core::fft;
 #define STREAM "stream: StreamOrDevice = None) -> array"
 #define TAIL "norm: str = 'backward', " STREAM
 #define FREQUENCIES                                                                         \
@@ -15,12 +15,12 @@ namespace core = mlx::core::fft;
   "device: Device | Stream | None = None) -> array"
 
 void bind_lines(nb::module_& m) {
-#define MLX_FFT(NAME)                                                             \
-  def(m, #NAME "(a: array, n: int | None = None, axis: int = -1, " TAIL,          \
-      [](const array& a, std::optional<int> n, int axis, const std::string& norm, \
-         const StreamOrDevice& s) {                                               \
-        const auto how = core::norm_named(norm, #NAME);                           \
-        return n ? core::NAME(a, *n, axis, how, s) : core::NAME(a, axis, how, s); \
+#define MLX_FFT(NAME)                                                                         \
+  def(m, #NAME "(a: array, n: int | None = None, axis: int = -1, " TAIL,                      \
+      [](const array& a, std::optional<int> n, int axis, const std::string& norm,             \
+         const StreamOrDevice& s) {                                                           \
+        const auto how = transforms::norm_named(norm, #NAME);                                 \
+        return n ? transforms::NAME(a, *n, axis, how, s) : transforms::NAME(a, axis, how, s); \
       });
 #define LENGTH " The axis is cut, or padded with zeros, to `n`."
   MLX_FFT(fft)
@@ -44,10 +44,10 @@ std::vector<int> last_axes(size_t count) {
             ", " TAIL,                                                                        \
       [](const array& a, std::optional<Shape>& n, std::optional<std::vector<int>>& axes,      \
          const std::string& norm, const StreamOrDevice& s) {                                  \
-        const auto how = core::norm_named(norm, #NAME);                                       \
-        if (n) return core::NAME(a, *n, axes ? *axes : last_axes(n->size()), how, s);         \
-        if (axes) return core::NAME(a, *axes, how, s);                                        \
-        return core::OTHERWISE(a, how, s);                                                    \
+        const auto how = transforms::norm_named(norm, #NAME);                                 \
+        if (n) return transforms::NAME(a, *n, axes ? *axes : last_axes(n->size()), how, s);   \
+        if (axes) return transforms::NAME(a, *axes, how, s);                                  \
+        return transforms::OTHERWISE(a, how, s);                                              \
       });
 #define MLX_PAIR(NAME)                   \
   MLX_FFTS(NAME##2, "[-2, -1]", NAME##n) \
@@ -59,25 +59,26 @@ void bind_planes(nb::module_& m) {
   MLX_PAIR(rfft)
   MLX_PAIR(irfft)
 }
+#undef MLX_PAIR
 
 void bind_frequencies(nb::module_& m) {
-#define MLX_FREQUENCIES(NAME)                                                      \
-  def(m, #NAME FREQUENCIES,                                                        \
-      [](int n, double d, const StreamOrDevice& s, std::optional<Dtype> dtype,     \
-         const StreamOrDevice& device) {                                           \
-        return core::NAME(n, d, dtype.value_or(float32),                           \
-                          std::holds_alternative<std::monostate>(s) ? device : s); \
+#define MLX_FREQUENCIES(NAME)                                                            \
+  def(m, #NAME FREQUENCIES,                                                              \
+      [](int n, double d, const StreamOrDevice& s, std::optional<Dtype> dtype,           \
+         const StreamOrDevice& device) {                                                 \
+        return transforms::NAME(n, d, dtype.value_or(float32),                           \
+                                std::holds_alternative<std::monostate>(s) ? device : s); \
       });
   MLX_FREQUENCIES(fftfreq)
   MLX_FREQUENCIES(rfftfreq)
 #undef MLX_FREQUENCIES
-#define MLX_SHIFT(NAME)                                                           \
-  def(m, #NAME "(a: array, axes: int | Sequence[int] | None = None, " STREAM,     \
-      [](const array& a, Axes& axes, const StreamOrDevice& s) {                   \
-        if (auto* one = std::get_if<int>(&axes)) return core::NAME(a, {*one}, s); \
-        if (auto* several = std::get_if<std::vector<int>>(&axes))                 \
-          return core::NAME(a, *several, s);                                      \
-        return core::NAME(a, s);                                                  \
+#define MLX_SHIFT(NAME)                                                                 \
+  def(m, #NAME "(a: array, axes: int | Sequence[int] | None = None, " STREAM,           \
+      [](const array& a, Axes& axes, const StreamOrDevice& s) {                         \
+        if (auto* one = std::get_if<int>(&axes)) return transforms::NAME(a, {*one}, s); \
+        if (auto* several = std::get_if<std::vector<int>>(&axes))                       \
+          return transforms::NAME(a, *several, s);                                      \
+        return transforms::NAME(a, s);                                                  \
       });
   MLX_SHIFT(fftshift)
   MLX_SHIFT(ifftshift)
@@ -94,8 +95,8 @@ void bind_frames(nb::module_& m) {
       [](const array& x, int n_fft, Int hop, Int length, std::optional<array>& window, bool center,
          const std::string& mode, const std::string& norm, std::optional<bool> onesided,
          const StreamOrDevice& s) {
-        return core::stft(x, n_fft, hop, length, window, center, mode,
-                          core::norm_named(norm, "stft"), onesided, s);
+        return transforms::stft(x, n_fft, hop, length, window, center, mode,
+                                transforms::norm_named(norm, "stft"), onesided, s);
       });
   def(m,
       "istft(stft_matrix: array, n_fft: int | None = None, hop_length: int | None = None, "
@@ -104,8 +105,8 @@ void bind_frames(nb::module_& m) {
       [](const array& a, Int n_fft, Int hop, Int win_length, std::optional<array>& window,
          bool center, const std::string& norm, std::optional<bool> onesided, Int length,
          const StreamOrDevice& s) {
-        return core::istft(a, n_fft, hop, win_length, window, center,
-                           core::norm_named(norm, "istft"), onesided, length, s);
+        return transforms::istft(a, n_fft, hop, win_length, window, center,
+                                 transforms::norm_named(norm, "istft"), onesided, length, s);
       });
 }
 

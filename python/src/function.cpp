@@ -48,7 +48,9 @@ PyObject* standard_name(std::string_view function, std::string_view parameter) {
   return name ? PyUnicode_InternFromString(name) : nullptr;
 }
 
-std::string name_of(const Overload& o) { return o.signature.substr(0, o.signature.find('(')); }
+std::string overload_name(const Overload& o) {
+  return o.signature.substr(0, o.signature.find('('));
+}
 
 }  // namespace
 
@@ -244,35 +246,37 @@ PyObject* get_nb_signature(PyObject* self, void*) {
   });
 }
 
-PyObject* reduce(PyObject* self, PyObject*) { return Py_NewRef(as_function(self)->qualname); }
+PyObject* reduce_function(PyObject* self, PyObject*) {
+  return Py_NewRef(as_function(self)->qualname);
+}
 
-PyGetSetDef getset[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
-                        {"__signature__", get_signature, nullptr, nullptr, nullptr},
-                        {"__nb_signature__", get_nb_signature, nullptr, nullptr, nullptr},
-                        {}};
-PyMemberDef members[] = {
+PyGetSetDef function_getset[] = {{"__doc__", get_doc, nullptr, nullptr, nullptr},
+                                 {"__signature__", get_signature, nullptr, nullptr, nullptr},
+                                 {"__nb_signature__", get_nb_signature, nullptr, nullptr, nullptr},
+                                 {}};
+PyMemberDef function_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
     {"__name__", T_OBJECT, offsetof(Function, name), READONLY, nullptr},
     {"__qualname__", T_OBJECT, offsetof(Function, qualname), READONLY, nullptr},
     {}};
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
-PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
-                       {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
-                       {Py_tp_getattro, reinterpret_cast<void*>(function_getattr)},
-                       {Py_tp_getset, getset},
-                       {Py_tp_members, members},
-                       {Py_tp_methods, methods},
-                       {0, nullptr}};
-PyType_Spec spec = {"mlx.core.function", sizeof(Function), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyMethodDef function_methods[] = {{"__reduce__", reduce_function, METH_NOARGS, nullptr}, {}};
+PyType_Slot function_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
+                                {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
+                                {Py_tp_getattro, reinterpret_cast<void*>(function_getattr)},
+                                {Py_tp_getset, function_getset},
+                                {Py_tp_members, function_members},
+                                {Py_tp_methods, function_methods},
+                                {0, nullptr}};
+PyType_Spec function_spec = {"mlx.core.function", sizeof(Function), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             function_slots};
 
 }  // namespace
 
 PyTypeObject* function_type() {
-  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
   return type;
 }
 
@@ -285,7 +289,7 @@ nb::object make_function(nb::handle scope, std::unique_ptr<Overload> overload) {
   Function* f = PyObject_New(Function, type);
   if (!f) throw nb::python_error();
   bool module = PyModule_Check(scope.ptr());
-  std::string name = name_of(*overload);
+  std::string name = overload_name(*overload);
   std::string qualname =
       module ? name : nb::cast<std::string>(scope.attr("__qualname__")) + "." + name;
   f->vectorcall = function_call;
@@ -320,7 +324,7 @@ std::string doc_of(nb::handle scope, const std::string& name, const std::string&
 namespace detail {
 
 void add_function(nb::handle scope, std::unique_ptr<Overload> overload) {
-  std::string name = name_of(*overload);
+  std::string name = overload_name(*overload);
   overload->doc = doc_of(scope, name, overload->doc);
   nb::object space = scope.attr("__dict__");
   if (nb::object own = space.attr("get")(name); Py_TYPE(own.ptr()) == function_type()) {
@@ -334,7 +338,7 @@ void add_function(nb::handle scope, std::unique_ptr<Overload> overload) {
 
 void add_property(nb::handle scope, std::unique_ptr<Overload> getter,
                   std::unique_ptr<Overload> setter) {
-  std::string name = name_of(*getter);
+  std::string name = overload_name(*getter);
   std::string doc = getter->doc;
   nb::object set = setter ? make_function(scope, std::move(setter)) : nb::none();
   nb::object property = nb::borrow(reinterpret_cast<PyObject*>(&PyProperty_Type));

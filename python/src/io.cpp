@@ -23,7 +23,7 @@ std::string sniff(std::string_view s) {
   if (s.starts_with("\x80\x02\x8a\nl\xfc\x9c\x46")) return "pickle";
   return "safetensors";
 }
-std::string format_of(nb::handle file, const std::optional<std::string>& path) {
+std::string file_format(nb::handle file, const std::optional<std::string>& path) {
   if (path) {
     for (const char* format : {"npy", "npz", "safetensors", "gguf"})
       if (path->ends_with(std::string(".") + format)) return format;
@@ -136,7 +136,7 @@ nb::object load_any(nb::handle file, const std::optional<std::string>& given, bo
   auto path = path_of(file);
   if (!path) require_file("load", file, "read");
   if (path) core::io::open_reader(*path);  // a missing file is the same error for every format
-  std::string format = given ? *given : format_of(file, path);
+  std::string format = given ? *given : file_format(file, path);
   if (format == "pickle") refuse_pickle(path ? *path : repr_of(file));
   if (return_metadata && (format == "npy" || format == "npz" || format == "pt" || format == "zip"))
     fail<ValueError>("load", "metadata of the format ", format == "zip" ? "npz" : format,

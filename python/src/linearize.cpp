@@ -146,7 +146,7 @@ nb::object with_arrays(nb::handle tree) {
   });
 }
 
-void bind_shapes(nb::module_& m) {
+void bind_result_shapes(nb::module_& m) {
   nb::class_<ShapeDtype> cls(m, "ShapeDtypeStruct",
                              "The shape and the dtype of an array, without its values.");
   cls.def("__init__", [](ShapeDtype* self, nb::handle shape, nb::handle dtype) {
@@ -232,7 +232,7 @@ nb::object copied(nb::handle tree) {
 void bind_linearize(nb::module_& m) {
   bind_linear_maps(m);
   bind_hvp(m);
-  bind_shapes(m);
+  bind_result_shapes(m);
 }
 
 }  // namespace mlx::python

@@ -71,5 +71,6 @@ void bind_memory(nb::module_& m) {
       [] { return core::is_available(Device(Device::gpu)) && !has_metal(); },
       "True where a CUDA device is there.");
 }
+#undef MLX_LIMIT
 
 }  // namespace mlx::python

@@ -14,7 +14,7 @@ namespace core = mlx::core;
 
 namespace {
 
-void bind_orders(nb::handle c) {
+void bind_order_methods(nb::handle c) {
 #define MLX_PARTITION(NAME)                                                           \
   def(c, #NAME "(self, kth: int, axis: None | int = -1, *, " STREAM,                  \
       [](const array& a, int kth, std::optional<int> axis, const StreamOrDevice& s) { \
@@ -58,7 +58,7 @@ void bind_selections(nb::handle c) {
 }  // namespace
 
 void bind_methods(nb::module_&, nb::handle c) {
-  bind_orders(c);
+  bind_order_methods(c);
   bind_selections(c);
   def(c, "ravel(self, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return core::flatten(a, s); });

@@ -12,7 +12,7 @@ namespace mlx::python {
 
 namespace {
 
-void bind_constants(nb::module_& m) {
+void bind_module_constants(nb::module_& m) {
   m.attr("__version__") = mlx::core::version();
   m.attr("pi") = std::numbers::pi;
   m.attr("e") = std::numbers::e;
@@ -42,7 +42,7 @@ NB_MODULE(core, m) {
   m.doc() = "Arrays computed lazily, functions on them, and transformations of such functions.";
   bind_errors(m);
   bind_lock(m);
-  bind_constants(m);
+  bind_module_constants(m);
   // Defaults in signatures name dtypes, so these are bound before all functions.
   bind_dtypes(m);
   bind_devices(m);

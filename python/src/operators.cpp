@@ -19,7 +19,7 @@ bool is_never_operand(PyObject* o) {
   return PyList_Check(o) || PyTuple_Check(o) || PyUnicode_Check(o) || PyBytes_Check(o) ||
          PyDict_Check(o);
 }
-PyObject* refuse(const char* op, PyObject* x, PyObject* y) {
+PyObject* raise_unsupported(const char* op, PyObject* x, PyObject* y) {
   PyErr_Format(argument_error, "[%s] operands of types %s and %s; scalars and arrays are accepted",
                op, class_name(x), class_name(y));
   return nullptr;
@@ -41,7 +41,7 @@ struct Op {
     return guarded([&]() -> PyObject* {
       array r = apply(fn, x, y);
       if (r) return wrap(std::move(r));
-      if (is_never_operand(x) || is_never_operand(y)) return refuse(name, x, y);
+      if (is_never_operand(x) || is_never_operand(y)) return raise_unsupported(name, x, y);
       Py_RETURN_NOTIMPLEMENTED;
     });
   }
@@ -49,7 +49,7 @@ struct Op {
     return guarded([&]() -> PyObject* {
       array r = apply(fn, x, y);
       if (!r) {
-        if (is_never_operand(y)) return refuse(name, x, y);
+        if (is_never_operand(y)) return raise_unsupported(name, x, y);
         Py_RETURN_NOTIMPLEMENTED;
       }
       array_of(x) = std::move(r);
@@ -92,7 +92,7 @@ PyObject* compare(PyObject* x, PyObject* y, int op) {
     if (is_never_operand(y)) {
       if (op == Py_EQ) Py_RETURN_FALSE;
       if (op == Py_NE) Py_RETURN_TRUE;
-      return refuse("compare", x, y);
+      return raise_unsupported("compare", x, y);
     }
     Py_RETURN_NOTIMPLEMENTED;
   });

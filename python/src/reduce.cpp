@@ -45,6 +45,7 @@ void bind_simple(nb::module_& m, nb::handle c) {
         return tuple_of({low, high});
       });
 }
+#undef MLX_REDUCE
 
 array variance_over(const array& a, const std::vector<int>& axes, bool keepdims, double correction,
                     const StreamOrDevice& s) {

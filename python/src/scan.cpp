@@ -20,7 +20,7 @@ void bind_scans(nb::module_& m, nb::handle c) {
   }
 #define MLX_METHOD(NAME) \
   def(c, #NAME "(self, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME));
-#define MLX_BOTH(NAME)                                                                         \
+#define MLX_SCAN_BOTH(NAME)                                                                    \
   def(m, #NAME "(a: array, /, axis: int | None = None, *, " SCAN_TAIL STREAM, MLX_SCAN(NAME)); \
   MLX_METHOD(NAME)
 #define MLX_TYPED(NAME)                                                         \
@@ -35,9 +35,9 @@ void bind_scans(nb::module_& m, nb::handle c) {
   MLX_METHOD(NAME)
   MLX_TYPED(cumsum)
   MLX_TYPED(cumprod)
-  MLX_BOTH(cummax)
-  MLX_BOTH(cummin)
-  MLX_BOTH(logcumsumexp)
+  MLX_SCAN_BOTH(cummax)
+  MLX_SCAN_BOTH(cummin)
+  MLX_SCAN_BOTH(logcumsumexp)
   def(m,
       "diff(a: array, /, n: int = 1, axis: int = -1, *, prepend: scalar | array | None = None, "
       "append: scalar | array | None = None, " STREAM,
@@ -54,5 +54,7 @@ void bind_scans(nb::module_& m, nb::handle c) {
         return core::diff(a, n, axis, end(prepend), end(append), s);
       });
 }
+#undef MLX_SCAN
+#undef MLX_METHOD
 
 }  // namespace mlx::python

@@ -78,5 +78,7 @@ void bind_sorts(nb::module_& m, nb::handle c) {
       });
   bind_distinct(m);
 }
+#undef MLX_PARTITION
+#undef MLX_SORT
 
 }  // namespace mlx::python

@@ -94,6 +94,7 @@ std::vector<int> axes_of(const array& a, const Axes& axes) {
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
+#undef MLX_BINARY
 
 void bind_logistic(nb::module_& m) {
   MLX_UNARY(expit, core::sigmoid)
@@ -129,5 +130,6 @@ void bind_special(nb::module_& parent) {
   def(parent, "sinc(a: array, /, *, " STREAM,
       [](const array& a, const StreamOrDevice& s) { return special::sinc(a, s); });
 }
+#undef MLX_UNARY
 
 }  // namespace mlx::python

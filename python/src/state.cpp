@@ -13,16 +13,12 @@ bool is_generator_state(nb::handle o) {
 
 namespace {
 
-StateForm::Kind kind_of(nb::handle o) {
+StateForm::Kind state_kind(nb::handle o) {
   if (is_array(o.ptr())) return StateForm::array;
   if (PyList_Check(o.ptr())) return StateForm::list;
   if (PyTuple_Check(o.ptr())) return StateForm::tuple;
   if (PyDict_Check(o.ptr())) return StateForm::dict;
   return is_generator_state(o) ? StateForm::generator : StateForm::other;
-}
-
-nb::object item_of(nb::handle sequence, Py_ssize_t i) {
-  return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));
 }
 
 void check(int status) {
@@ -60,20 +56,20 @@ void each_item(nb::handle o, StateForm::Kind kind, F&& f) {
   }
 }
 
-constexpr const char* kWhere = " in captured state";
+constexpr const char* kInState = " in captured state";
 
 void visit(nb::handle o, const Setter& set,
            const std::function<void(nb::handle, const Setter&)>& leaf) {
-  auto kind = kind_of(o);
+  auto kind = state_kind(o);
   if (kind == StateForm::array || kind == StateForm::other) return leaf(o, set);
-  RecursionGuard guard(kWhere);
+  RecursionGuard guard(kInState);
   each_item(o, kind, [&](nb::object item, const Setter& s) { visit(item, s, leaf); });
 }
 
 void collect_containers(nb::handle o, std::unordered_set<PyObject*>& out) {
-  auto kind = kind_of(o);
+  auto kind = state_kind(o);
   if (kind == StateForm::array || kind == StateForm::other || !out.insert(o.ptr()).second) return;
-  RecursionGuard guard(kWhere);
+  RecursionGuard guard(kInState);
   each_item(o, kind, [&](nb::object item, const Setter&) { collect_containers(item, out); });
 }
 
@@ -85,11 +81,11 @@ void visit_state(nb::handle tree, const std::function<void(nb::handle, const Set
 
 StateForm StateForm::of(nb::handle tree) {
   StateForm form;
-  form.kind = kind_of(tree);
+  form.kind = state_kind(tree);
   if (form.kind == array) return form;
   form.value = nb::borrow(tree);
   if (form.kind == other) return form;
-  RecursionGuard guard(kWhere);
+  RecursionGuard guard(kInState);
   if (form.kind == dict) {
     nb::object keys = nb::steal(PyDict_Keys(tree.ptr()));
     for (nb::handle k : keys) form.keys.push_back(nb::borrow(k));
@@ -119,7 +115,7 @@ nb::object StateForm::build(const Arrays& arrays, size_t& next) const {
 void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, size_t& next) const {
   if (kind == other) return;
   if (kind == array) return set(build(arrays, next));
-  bool fits = kind_of(live) == kind;
+  bool fits = state_kind(live) == kind;
   if (kind == tuple) fits = fits && PyTuple_GET_SIZE(live.ptr()) == Py_ssize_t(items.size());
   if (!fits) return set(build(arrays, next));
   if (kind == dict) {

@@ -12,11 +12,11 @@ namespace {
 namespace core = mlx::core;
 using OptionalArray = std::optional<array>;
 #define STREAM "stream: StreamOrDevice = None) -> array"
-#define OVER "(a: array, /, axis: None | int | Sequence[int] = None, "
+#define OVER_AXES "(a: array, /, axis: None | int | Sequence[int] = None, "
 
 void bind_without_nan(nb::module_& m) {
 #define MLX_REDUCE(NAME)                                                       \
-  def(m, #NAME OVER "keepdims: bool = False, *, " STREAM,                      \
+  def(m, #NAME OVER_AXES "keepdims: bool = False, *, " STREAM,                 \
       [](const array& a, Axes& axes, bool keepdims, const StreamOrDevice& s) { \
         return core::NAME(a, axes_of(axes), keepdims, s);                      \
       });
@@ -29,7 +29,7 @@ void bind_without_nan(nb::module_& m) {
   MLX_REDUCE(ptp)
 #undef MLX_REDUCE
 #define MLX_SPREAD(NAME)                                                                    \
-  def(m, #NAME OVER "keepdims: bool = False, ddof: float = 0, *, " STREAM,                  \
+  def(m, #NAME OVER_AXES "keepdims: bool = False, ddof: float = 0, *, " STREAM,             \
       [](const array& a, Axes& axes, bool keepdims, double ddof, const StreamOrDevice& s) { \
         return core::NAME(a, axes_of(axes), keepdims, ddof, s);                             \
       });

@@ -7,10 +7,6 @@ namespace mlx::python {
 
 namespace {
 
-nb::object item_of(nb::handle sequence, Py_ssize_t i) {
-  return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));
-}
-
 /// A container that does not accept the original object keeps its current content.
 void ignore_failure(int status) {
   if (status < 0) PyErr_Clear();

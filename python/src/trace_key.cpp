@@ -10,7 +10,7 @@ namespace mlx::python {
 
 namespace {
 
-constexpr const char* kWhere = " in arguments of a compiled function";
+constexpr const char* kInArguments = " in arguments of a compiled function";
 
 /// The instance's attributes; invalid where it has none, and where they are its items.
 nb::object attributes_of(PyObject* p) {
@@ -98,7 +98,7 @@ std::string TraceKey::text_with_shapes() const {
 }
 
 void TraceKey::nested(const nb::object& o, bool state) {
-  RecursionGuard guard(kWhere);
+  RecursionGuard guard(kInArguments);
   read(o, state);
 }
 
@@ -144,7 +144,7 @@ void TraceKey::read_hashable(PyObject* p) {
     put('l');
     put_class(Py_TYPE(p));
     put('n', PyTuple_GET_SIZE(p));
-    RecursionGuard guard(kWhere);
+    RecursionGuard guard(kInArguments);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(p); ++i) read_hashable(PyTuple_GET_ITEM(p, i));
   } else if (PyFrozenSet_CheckExact(p)) {
     read_set(p);
@@ -157,7 +157,7 @@ void TraceKey::read_hashable(PyObject* p) {
 void TraceKey::read_set(PyObject* set) {
   std::vector<std::string> elements;
   std::string before = std::exchange(text_, {});
-  RecursionGuard guard(kWhere);
+  RecursionGuard guard(kInArguments);
   for (nb::handle element : nb::borrow<nb::frozenset>(set)) {
     read_hashable(element.ptr());
     elements.push_back(std::exchange(text_, {}));

@@ -28,14 +28,14 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* n
   });
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_transformed(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(self_of(self)->fun);
   Py_VISIT(self_of(self)->held);
   Py_VISIT(self_of(self)->recipe);
   return 0;
 }
-int clear(PyObject* self) {
+int clear_transformed(PyObject* self) {
   Py_CLEAR(self_of(self)->fun);
   Py_CLEAR(self_of(self)->held);
   Py_CLEAR(self_of(self)->recipe);
@@ -44,7 +44,7 @@ int clear(PyObject* self) {
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   if (self_of(self)->weak) PyObject_ClearWeakRefs(self);
-  clear(self);
+  clear_transformed(self);
   delete self_of(self)->call;
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_Del(self);
@@ -57,13 +57,13 @@ PyObject* get_shared(PyObject* self, void* name) {
   return v;
 }
 PyObject* get_wrapped(PyObject* self, void*) { return Py_NewRef(self_of(self)->fun); }
-PyObject* repr(PyObject* self) {
+PyObject* transformed_repr(PyObject* self) {
   return PyUnicode_FromFormat("<transformed %R>", self_of(self)->fun);
 }
 
 /// Pickles by name where it stands in a module in place of its function, otherwise as the call that
 /// makes it.
-PyObject* reduce(PyObject* self, PyObject*) {
+PyObject* reduce_transformed(PyObject* self, PyObject*) {
   return guarded([&] {
     if (nb::object name = reduce_to_name(self_of(self)->fun, self); name.is_valid())
       return name.release().ptr();
@@ -93,36 +93,38 @@ PyObject* deep_copy(PyObject* self, PyObject* memo) {
 }
 
 char shared_names[][16] = {"__name__", "__qualname__", "__doc__", "__annotations__"};
-PyGetSetDef getset[] = {{shared_names[0], get_shared, nullptr, nullptr, shared_names[0]},
-                        {shared_names[1], get_shared, nullptr, nullptr, shared_names[1]},
-                        {shared_names[2], get_shared, nullptr, nullptr, shared_names[2]},
-                        {shared_names[3], get_shared, nullptr, nullptr, shared_names[3]},
-                        {"__wrapped__", get_wrapped, nullptr, nullptr, nullptr},
-                        {}};
-PyMethodDef methods[] = {
-    {"__reduce__", reduce, METH_NOARGS, nullptr}, {"__deepcopy__", deep_copy, METH_O, nullptr}, {}};
-PyMemberDef members[] = {
+PyGetSetDef transformed_getset[] = {
+    {shared_names[0], get_shared, nullptr, nullptr, shared_names[0]},
+    {shared_names[1], get_shared, nullptr, nullptr, shared_names[1]},
+    {shared_names[2], get_shared, nullptr, nullptr, shared_names[2]},
+    {shared_names[3], get_shared, nullptr, nullptr, shared_names[3]},
+    {"__wrapped__", get_wrapped, nullptr, nullptr, nullptr},
+    {}};
+PyMethodDef transformed_methods[] = {{"__reduce__", reduce_transformed, METH_NOARGS, nullptr},
+                                     {"__deepcopy__", deep_copy, METH_O, nullptr},
+                                     {}};
+PyMemberDef transformed_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Transformed, vectorcall), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Transformed, weak), READONLY, nullptr},
     {}};
-PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
-                       {Py_tp_repr, reinterpret_cast<void*>(repr)},
-                       {Py_tp_getset, getset},
-                       {Py_tp_members, members},
-                       {Py_tp_methods, methods},
-                       {0, nullptr}};
-PyType_Spec spec = {"mlx.core.transformed_function", sizeof(Transformed), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                        Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                    slots};
+PyType_Slot transformed_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                   {Py_tp_traverse, reinterpret_cast<void*>(traverse_transformed)},
+                                   {Py_tp_clear, reinterpret_cast<void*>(clear_transformed)},
+                                   {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                                   {Py_tp_repr, reinterpret_cast<void*>(transformed_repr)},
+                                   {Py_tp_getset, transformed_getset},
+                                   {Py_tp_members, transformed_members},
+                                   {Py_tp_methods, transformed_methods},
+                                   {0, nullptr}};
+PyType_Spec transformed_spec = {"mlx.core.transformed_function", sizeof(Transformed), 0,
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                    Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                transformed_slots};
 
 }  // namespace
 
 nb::object make_transformed(nb::handle fun, TransformedCall f, nb::tuple recipe, nb::object held) {
-  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&transformed_spec));
   if (!type) throw nb::python_error();
   Transformed* t = PyObject_GC_New(Transformed, type);
   if (!t) throw nb::python_error();

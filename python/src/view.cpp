@@ -12,7 +12,7 @@ namespace core = mlx::core;
 
 /// Integers given as separate arguments or as one sequence: reshape(2, 3), reshape((2, 3)).
 template <class C>
-C spread(Star items, const char* op) {
+C bind_broadcasts(Star items, const char* op) {
   FromSequence<C> from;
   if (items.size() == 1 && from.load(items[0].ptr())) return std::move(from.value);
   from.value = {};
@@ -39,7 +39,7 @@ void bind_shapes(nb::module_& m, nb::handle c) {
   def(
       c, "reshape(self, *shape: int | Sequence[int], " STREAM,
       [](const array& a, Star shape, const StreamOrDevice& s) {
-        return core::reshape(a, spread<Shape>(shape, "reshape"), s);
+        return core::reshape(a, bind_broadcasts<Shape>(shape, "reshape"), s);
       },
       "The array in another shape, given as separate lengths or as a sequence; one length may be "
       "-1 and is inferred.");
@@ -115,7 +115,7 @@ void bind_transposition(nb::module_& m, nb::handle c) {
       [](const array& a, Star axes, const StreamOrDevice& s) {
         if (axes.size() == 0 || (axes.size() == 1 && axes[0].is_none()))
           return core::transpose(a, s);
-        return core::transpose(a, spread<std::vector<int>>(axes, "transpose"), s);
+        return core::transpose(a, bind_broadcasts<std::vector<int>>(axes, "transpose"), s);
       },
       "Permutes the axes: axis i of the result is axis axes[i]; reverses all axes if none are "
       "given.");
@@ -170,7 +170,7 @@ void bind_diagonals(nb::module_& m, nb::handle c) {
       });
 }
 
-void bind_slices(nb::module_& m) {
+void bind_slice_functions(nb::module_& m) {
   def(m,
       "slice(a: array, start_indices: array, axes: Sequence[int], slice_size: Sequence[int], "
       "*, " STREAM,
@@ -191,7 +191,7 @@ void bind_views(nb::module_& m, nb::handle array_class) {
   bind_broadcasting(m);
   bind_transposition(m, array_class);
   bind_diagonals(m, array_class);
-  bind_slices(m);
+  bind_slice_functions(m);
 }
 
 void bind_conversion(nb::module_& m, nb::handle c) {

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anywhere
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from dev.rules import check, exceptions, heads, language, names, source, titles  # noqa: E402
+from dev.rules import check, exceptions, heads, language, names, source, titles, units  # noqa: E402
 from dev.rules.exceptions import Entry  # noqa: E402
 
 
@@ -245,6 +245,40 @@ def test_no_file_beside_a_script_hides_a_standard_module():
         }
     )
     assert [message.split(":")[0] for message in found] == ["tests/a/selectors.py"]
+
+
+UNIT = """namespace {
+constexpr int kMost = 8, kLeast = 1;
+struct Form {
+  int size;
+};
+using Key = std::optional<array>;
+template <class T>
+T largest(T a) {
+  if (a > kMost) return kMost;
+}
+}  // namespace
+
+namespace core = mlx::core;
+int published(int a) { return a; }
+#define SAME 1
+#define OTHER 1
+#define UNSET 1
+#undef UNSET
+"""
+
+
+def test_sources_of_a_folder_declare_no_name_twice():
+    def names_of(second, folder="mlx/ops"):
+        found = units.shared({"mlx/ops/a.cpp": UNIT, f"{folder}/b.cpp": second})
+        return sorted(message.split(": ")[1].split(",")[0] for message in found)
+
+    assert names_of(UNIT) == ["Form", "kMost", "largest"]
+    assert names_of(UNIT, "mlx/io") == []
+    assert names_of("#define OTHER 2\n#define SAME 1\n#define UNSET 2\n") == ["#define OTHER"]
+    other = UNIT.replace("kMost", "kFew").replace("Form", "Shape").replace("largest", "least")
+    assert names_of(other) == []
+    assert names_of(other.replace("optional<array>", "optional<int>")) == ["Key"]
 
 
 def test_the_sources_keep_the_rules():

@@ -287,10 +287,10 @@ void run_attention(const KernelArgs& args) {
     QueryBlocks(rows).run();
 }
 
-const KernelEntry rows[] = {{.op = &op_attention, .run = run_attention}};
+const KernelEntry kAttentionKernels[] = {{.op = &op_attention, .run = run_attention}};
 
 }  // namespace
 
-const std::span<const KernelEntry> attention_kernels = rows;
+const std::span<const KernelEntry> attention_kernels = kAttentionKernels;
 
 }  // namespace mlx::core::cpu

@@ -165,10 +165,10 @@ void run_attention_vjp(const KernelArgs& args) {
   AttentionVjp(args).run();
 }
 
-const KernelEntry entries[] = {{.op = &op_attention_vjp, .run = run_attention_vjp}};
+const KernelEntry kAttentionVjpKernels[] = {{.op = &op_attention_vjp, .run = run_attention_vjp}};
 
 }  // namespace
 
-const std::span<const KernelEntry> attention_vjp_kernels = entries;
+const std::span<const KernelEntry> attention_vjp_kernels = kAttentionVjpKernels;
 
 }  // namespace mlx::core::cpu

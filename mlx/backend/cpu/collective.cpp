@@ -17,7 +17,7 @@ namespace {
 
 /// Elements that are combined at a time where there are more than two rows: their partial results
 /// stay in the first cache.
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kCollectiveBlock = 1024;
 
 OpId op_of(Collective kind) {
   if (kind == Collective::all_max) return OpId::maximum;
@@ -30,7 +30,7 @@ class Tree {
   Tree(Collective kind, Dtype dtype, size_t ranks)
       : type_(kind == Collective::all_sum && is_half(dtype) ? float32 : dtype),
         item_(static_cast<int64_t>(dtype.size())),
-        part_bytes_(kBlock * static_cast<int64_t>(type_.size())),
+        part_bytes_(kCollectiveBlock * static_cast<int64_t>(type_.size())),
         level_(ranks),
         parts_(new char[ranks * static_cast<size_t>(part_bytes_)]) {
     const cpu::ElementwiseKernels& kernels = cpu::loaded_kernels();
@@ -85,7 +85,8 @@ void combine_rows(Collective kind, Dtype dtype, std::span<const void* const> row
   if (rows.size() == 2)
     return cpu::loaded_kernels().find_tile(op_of(kind), dtype)(rows.data(), out, count);
   Tree tree(kind, dtype, rows.size());
-  for (int64_t i = 0; i < count; i += kBlock) tree.run(rows, i, std::min(kBlock, count - i), out);
+  for (int64_t i = 0; i < count; i += kCollectiveBlock)
+    tree.run(rows, i, std::min(kCollectiveBlock, count - i), out);
 }
 
 namespace cpu {
@@ -112,19 +113,19 @@ constexpr KernelEntry entry(const OpDef& op, bool in_place) {
   return {.op = &op, .run = run_collective, .contiguous = 1, .in_place = in_place};
 }
 
-constexpr KernelEntry kEntries[] = {entry(op_all_sum, true),
-                                    entry(op_all_max, true),
-                                    entry(op_all_min, true),
-                                    entry(op_all_gather, false),
-                                    entry(op_sum_scatter, false),
-                                    entry(op_broadcast, true),
-                                    entry(op_all_to_all, false),
-                                    entry(op_send, true),
-                                    {.op = &op_recv, .run = run_collective}};
+constexpr KernelEntry kCollectiveKernels[] = {entry(op_all_sum, true),
+                                              entry(op_all_max, true),
+                                              entry(op_all_min, true),
+                                              entry(op_all_gather, false),
+                                              entry(op_sum_scatter, false),
+                                              entry(op_broadcast, true),
+                                              entry(op_all_to_all, false),
+                                              entry(op_send, true),
+                                              {.op = &op_recv, .run = run_collective}};
 
 }  // namespace
 
-const std::span<const KernelEntry> collective_kernels = kEntries;
+const std::span<const KernelEntry> collective_kernels = kCollectiveKernels;
 
 }  // namespace cpu
 

@@ -18,8 +18,8 @@ namespace {
 
 const CompactKernels& compact_kernels() { return MLX_FOR_ISA(compact_kernels); }
 
-constexpr int64_t kBlock = 1024;  // mask elements whose indices are computed at a time
-constexpr int64_t kChunk = 32 * kBlock;
+constexpr int64_t kCompactBlock = 1024;  // mask elements whose indices are computed at a time
+constexpr int64_t kChunk = 32 * kCompactBlock;
 
 /// A mask divided into chunks, and the output offset of each.
 class Chunks {
@@ -64,12 +64,12 @@ class Chunks {
   void each_block(F&& f, double ns) const {
     each(
         [&](int64_t begin, int64_t length, int64_t at, int64_t n) {
-          uint32_t offsets[kBlock];
+          uint32_t offsets[kCompactBlock];
           int64_t found = 0;
-          for (int64_t i = 0; i < length && found <= n; i += kBlock) {
+          for (int64_t i = 0; i < length && found <= n; i += kCompactBlock) {
             const int64_t some = compact_kernels().indices(
-                mask_ + begin + i, std::min(kBlock, length - i), 0,
-                reinterpret_cast<int32_t*>(offsets), std::min(kBlock, n - found));
+                mask_ + begin + i, std::min(kCompactBlock, length - i), 0,
+                reinterpret_cast<int32_t*>(offsets), std::min(kCompactBlock, n - found));
             if (some > n - found) return n + 1;
             if (some > 0) f(begin + i, offsets, some, at + found);
             found += some;
@@ -104,7 +104,7 @@ void for_indices(const Shape& shape, bool wide, int64_t begin, uint32_t* offsets
         put(axis, i, x % length);
       }
     } else {
-      uint32_t indices[kBlock];
+      uint32_t indices[kCompactBlock];
       compact_kernels().split(offsets, n, static_cast<uint32_t>(start),
                               static_cast<uint32_t>(length), indices);
       for (int64_t i = 0; i < n; ++i) put(axis, i, indices[i]);
@@ -154,7 +154,8 @@ F for_rows(const F (&kernels)[5], int64_t bytes) {
 
 /// The chunk length of a mask over rows of that many bytes.
 int64_t rows_a_chunk(int64_t bytes) {
-  return std::clamp(kChunk * 8 / std::max<int64_t>(bytes, 1), kBlock, kChunk) / kBlock * kBlock;
+  return std::clamp(kChunk * 8 / std::max<int64_t>(bytes, 1), kCompactBlock, kChunk) /
+         kCompactBlock * kCompactBlock;
 }
 double ns_a_row(int64_t bytes) { return 0.2 + 0.06 * static_cast<double>(bytes); }
 
@@ -190,7 +191,7 @@ void run_compact(const KernelArgs& args) {
     using T = decltype(tag);
     chunks.each_block(
         [&](int64_t begin, uint32_t* offsets, int64_t n, int64_t at) {
-          int64_t from[kBlock] = {};
+          int64_t from[kCompactBlock] = {};
           for_indices(shape, wide, begin, offsets, n, [&](size_t axis, int64_t i, int64_t index) {
             from[i] += index * strides[0][axis];
           });
@@ -231,7 +232,7 @@ void run_masked_scatter(const KernelArgs& args) {
       2 + ns_a_row(bytes));
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kCompactKernels[] = {
     {.op = &op_nonzero, .run = run_nonzero, .contiguous = 1},
     {.op = &op_compact, .run = run_compact, .contiguous = 2},
     {.op = &op_masked_scatter, .run = run_masked_scatter, .contiguous = 7, .in_place = 1},
@@ -239,6 +240,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> compact_entries = kEntries;
+const std::span<const KernelEntry> compact_entries = kCompactKernels;
 
 }  // namespace mlx::core::cpu

@@ -18,10 +18,10 @@ void concatenate(const KernelArgs& k) {
   }
 }
 
-constexpr KernelEntry kRows[] = {{.op = &op_concatenate, .run = concatenate}};
+constexpr KernelEntry kConcatKernels[] = {{.op = &op_concatenate, .run = concatenate}};
 
 }  // namespace
 
-const std::span<const KernelEntry> concat_kernels = kRows;
+const std::span<const KernelEntry> concat_kernels = kConcatKernels;
 
 }  // namespace mlx::core::cpu

@@ -197,12 +197,12 @@ void ControlKernel::run(void* const* addresses) const {
 
 namespace {
 // Steps of these ops run as a ControlKernel, with their functions, and never by `run`.
-const KernelEntry entries[] = {
+const KernelEntry kControlKernels[] = {
     {.op = &op_scan_loop, .run = nullptr, .contiguous = kAllRows, .workspace = carried_bytes},
     {.op = &op_while_loop, .run = nullptr, .contiguous = kAllRows, .workspace = while_bytes},
     {.op = &op_switch, .run = nullptr, .contiguous = kAllRows},
 };
 }  // namespace
-const std::span<const KernelEntry> control_kernels = entries;
+const std::span<const KernelEntry> control_kernels = kControlKernels;
 
 }  // namespace mlx::core::cpu

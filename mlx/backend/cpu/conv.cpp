@@ -206,7 +206,7 @@ void conv_weight_kernel(const KernelArgs& args) {
   });
 }
 
-const KernelEntry kEntries[] = {
+const KernelEntry kConvKernels[] = {
     {.op = &op_conv, .run = conv_kernel, .contiguous = 0b11},
     {.op = &op_conv_weight, .run = conv_weight_kernel, .contiguous = 0b11},
 };
@@ -241,6 +241,6 @@ double ConvGeometry::estimate() const {
 
 const ConvKernels& conv_kernels_in_use() { return MLX_FOR_ISA(conv_kernels); }
 
-const std::span<const KernelEntry> conv_kernels = kEntries;
+const std::span<const KernelEntry> conv_kernels = kConvKernels;
 
 }  // namespace mlx::core::cpu

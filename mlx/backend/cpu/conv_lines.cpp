@@ -13,7 +13,7 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kPiece = 224;       // positions of a line that are computed at a time
+constexpr int64_t kLinePiece = 224;   // positions of a line that are computed at a time
 constexpr int64_t kWantedTasks = 32;  // with fewer tasks, lines are divided between tasks
 
 /// Lines of the input in scratch memory: as float32, with zeros for padding and dilation.
@@ -25,7 +25,8 @@ class Window {
         channels_(g.group_channels()),
         direct_(x.dtype() == float32 && g.input_spread[2] == 1) {
     for (int i = 0; i < 2; ++i) rows_[i] = (g.kernel[i] - 1) * g.spread[i] + 1;
-    width_ = (std::min(kPiece, g.out[2]) - 1) * g.stride[2] + (g.kernel[2] - 1) * g.spread[2] + 1;
+    width_ =
+        (std::min(kLinePiece, g.out[2]) - 1) * g.stride[2] + (g.kernel[2] - 1) * g.spread[2] + 1;
     keys_.assign(rows_[0] * rows_[1], Index3{-1, -1, -1});
   }
   size_t bytes() const { return keys_.size() * width_ * channels_ * sizeof(float); }
@@ -88,14 +89,14 @@ class Panels {
   Scratch storage_;
 };
 
-struct Lines {
+struct ConvLines {
   const ConvGeometry& g;
   const View &x, &w, &out;
   Panels panels;
   int64_t pieces, parts, part_features;
 
-  Lines(const ConvGeometry& g, const View& x, const View& w, const View& out)
-      : g(g), x(x), w(w), out(out), panels(g, w), pieces((g.out[2] + kPiece - 1) / kPiece) {
+  ConvLines(const ConvGeometry& g, const View& x, const View& w, const View& out)
+      : g(g), x(x), w(w), out(out), panels(g, w), pieces((g.out[2] + kLinePiece - 1) / kLinePiece) {
     int64_t all = (g.group_features() + panels.width() - 1) / panels.width();
     int64_t wanted = (kWantedTasks + lines() - 1) / std::max<int64_t>(1, lines());
     int64_t each = (all + wanted - 1) / std::max<int64_t>(1, wanted);
@@ -120,12 +121,12 @@ struct Lines {
     Scratch scratch(window.bytes());
     window.use(scratch.get<float>());
     int64_t features = std::min(part_features, g.group_features() - feature);
-    Scratch sums(out.dtype() == float32 ? 0 : kPiece * features * sizeof(float));
+    Scratch sums(out.dtype() == float32 ? 0 : kLinePiece * features * sizeof(float));
     std::vector<ConvTap> taps(g.taps());
     for (int64_t i = begin; i < end; ++i) {
       int64_t height = i % g.out[1], depth = i / g.out[1] % g.out[0];
       int64_t piece = i / (g.out[0] * g.out[1]) % pieces, n = i / (g.out[0] * g.out[1] * pieces);
-      int64_t first = piece * kPiece, count = std::min(kPiece, g.out[2] - first);
+      int64_t first = piece * kLinePiece, count = std::min(kLinePiece, g.out[2] - first);
       window.begin(first, count);
       int64_t used = find_taps(window, n, depth, height, taps.data());
       int64_t position = ((n * g.out[0] + depth) * g.out[1] + height) * g.out[2] + first;
@@ -191,7 +192,7 @@ void ConvInput::copy(int64_t n, int64_t depth, int64_t height, int64_t first, in
 }
 
 void conv_lines(const ConvGeometry& g, const View& x, const View& w, const View& out) {
-  Lines lines(g, x, w, out);
+  ConvLines lines(g, x, w, out);
   int64_t tasks = lines.lines() * g.groups * lines.parts;
   int64_t grain = std::clamp<int64_t>(tasks / 64, 1, std::max<int64_t>(1, g.out[1]));
   parallel_for(

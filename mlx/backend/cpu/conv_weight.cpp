@@ -13,7 +13,7 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kPiece = 224;             // positions of a line that are summed at a time
+constexpr int64_t kWeightPiece = 224;       // positions of a line that are summed at a time
 constexpr int64_t kStripBytes = 128 << 10;  // of the input and of kNearFeatures
 constexpr int64_t kNearFeatures = 64;       // of the cotangent, which are multiplied in turn
 constexpr int64_t kChunkPositions = 2048;   // fewer would take as long to add as to sum
@@ -42,7 +42,7 @@ struct Division {
     m = by_features ? features : run;
     n = by_features ? run : features;
     ld = round_up(n, vector);
-    width = std::min(kPiece, g.out[2]);
+    width = std::min(kWeightPiece, g.out[2]);
     pixels = (width - 1) * g.stride[2] + (g.kernel[2] - 1) * g.spread[2] + 1;
     const int64_t line =
         sizeof(float) * (pixels * g.group_channels() + width * std::min(features, kNearFeatures));
@@ -75,14 +75,14 @@ struct Strip {
 };
 
 /// Some features, and some runs, of one group.
-struct Share {
+struct WeightShare {
   int64_t group, feature, features, run, runs;
 };
 
 /// Adds strips to the sums of a share.
 class Summation {
  public:
-  Summation(const Division& d, const View& x, const View& y, const Share& share)
+  Summation(const Division& d, const View& x, const View& y, const WeightShare& share)
       : d_(d),
         g_(d.g),
         share_(share),
@@ -160,7 +160,7 @@ class Summation {
 
   const Division& d_;
   const ConvGeometry& g_;
-  Share share_;
+  WeightShare share_;
   ConvInput input_;
   const View& y_;
   int64_t step_;   // floats of the features of a position, where they are copied
@@ -182,7 +182,7 @@ class Shares {
     if (others * parts() < wanted) runs_ = ceil_div(d.runs, d.g.kernel[0] * d.g.kernel[1]);
   }
   int64_t count() const { return parts() * ceil_div(d_.runs, runs_); }
-  Share at(int64_t group, int64_t index) const {
+  WeightShare at(int64_t group, int64_t index) const {
     const int64_t feature = index % parts() * features_, run = index / parts() * runs_;
     return {group, feature, std::min(features_, d_.g.group_features() - feature), run,
             std::min(runs_, d_.runs - run)};
@@ -195,8 +195,8 @@ class Shares {
 };
 
 /// The sums of a share over the strips of a chunk.
-void sum_chunk(const Division& d, const View& x, const View& y, const Share& share, int64_t chunk,
-               float* sums) {
+void sum_chunk(const Division& d, const View& x, const View& y, const WeightShare& share,
+               int64_t chunk, float* sums) {
   for (int64_t r = share.run; r < share.run + share.runs; ++r) {
     float* out = sums + r * d.m * d.ld;
     if (d.by_features)
@@ -214,8 +214,8 @@ void sum_chunk(const Division& d, const View& x, const View& y, const Share& sha
 }
 
 /// Adds the chunks of a run in order, and stores them.
-void finish(const Division& d, float* sums, int64_t between, int64_t group, int64_t run,
-            const View& out) {
+void finish_weight(const Division& d, float* sums, int64_t between, int64_t group, int64_t run,
+                   const View& out) {
   const int64_t patch = d.g.patch(), first = group * d.g.group_features() * patch + run * d.run;
   float* total = sums + run * d.m * d.ld;
   for (int64_t c = 1; c < d.chunks; ++c) {
@@ -250,7 +250,7 @@ void conv_weight_lines(const ConvGeometry& g, const View& x, const View& y, cons
       g.groups * d.runs, 1,
       [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t)
-          finish(d, sums + t / d.runs * per_group, d.sums(), t / d.runs, t % d.runs, out);
+          finish_weight(d, sums + t / d.runs * per_group, d.sums(), t / d.runs, t % d.runs, out);
       },
       static_cast<double>(g.groups * per_group) / 2);
 }

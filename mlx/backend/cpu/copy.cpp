@@ -186,18 +186,18 @@ void transpose_square(const T* src, int64_t ss, T* dst, int64_t ds) {
 /// Block lengths: several cache lines of every row at once, to reuse TLB entries, within the size
 /// of the first-level cache.
 template <class T>
-constexpr int64_t kBlock = std::min<int64_t>(256 / sizeof(T), 128);
+constexpr int64_t kCopyBlock = std::min<int64_t>(256 / sizeof(T), 128);
 
 /// dst[j * ds + i] = src[i * ss + j] for i < rows, j < columns, both at most kBlock. The source's
 /// rows are gathered first: at a stride of a power of two they would evict one another.
 template <class T>
 void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_t rows, int64_t columns) {
   constexpr int64_t n = 16 / sizeof(T);
-  alignas(64) T gathered[kBlock<T> * kBlock<T>];
+  alignas(64) T gathered[kCopyBlock<T> * kCopyBlock<T>];
   for (int64_t i = 0; i < rows; ++i)
-    std::memcpy(gathered + i * kBlock<T>, src + i * ss, columns * sizeof(T));
+    std::memcpy(gathered + i * kCopyBlock<T>, src + i * ss, columns * sizeof(T));
   src = gathered;
-  ss = kBlock<T>;
+  ss = kCopyBlock<T>;
   int64_t full_rows = rows - rows % n, full_columns = columns - columns % n;
   for (int64_t j = 0; j < full_columns; j += n)
     for (int64_t i = 0; i < full_rows; i += n)
@@ -211,7 +211,7 @@ void transpose_block(const T* src, int64_t ss, T* dst, int64_t ds, int64_t rows,
 /// accessed by whole cache lines.
 template <class T>
 void transpose_blocks(const CopyLayout& w, size_t axis, const T* src, T* dst) {
-  constexpr int64_t block = kBlock<T>;
+  constexpr int64_t block = kCopyBlock<T>;
   int64_t rows = w.shape.back(), columns = w.shape[axis];
   int64_t ss = w.src.back(), ds = w.dst[axis];
   int64_t row_blocks = (rows + block - 1) / block, column_blocks = (columns + block - 1) / block;

@@ -19,7 +19,7 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kBlock = kCountBlock;
+constexpr int64_t kCountingBlock = kCountBlock;
 
 /// Computes the bin index of elements. With bounds, index 0 is for elements outside of them.
 class BinIndexer {
@@ -46,7 +46,7 @@ class BinIndexer {
   int64_t first() const { return attrs_.bins == Bins::values ? 0 : 1; }
 
   void read(int64_t begin, int64_t n, uint32_t* bin_indices) const {
-    alignas(64) int64_t converted[kBlock];
+    alignas(64) int64_t converted[kCountingBlock];
     const void* x = x_.as<char>() + begin * x_.dtype().size();
     if (convert_) {
       convert_(&x, converted, n);
@@ -140,7 +140,7 @@ template <class W>
 using Sum = decltype(widened(W{}));
 
 template <class O, class A>
-O narrowed(A a) {
+O narrowed_bound(A a) {
   if constexpr (is_complex(TypeToDtype<O>::value))
     return O(static_cast<typename O::value_type>(a.real()),
              static_cast<typename O::value_type>(a.imag()));
@@ -174,9 +174,9 @@ void count_chunk(const BinIndexer& indexer, const W* weights, int64_t begin, int
   const int64_t width = indexer.size();
   A* const into = Copies == 1 ? table : copies;
   std::fill(into, into + width * Copies, A{});
-  uint32_t found[kBlock];
-  for (int64_t i = begin; i < end; i += kBlock) {
-    const int64_t n = std::min(kBlock, end - i);
+  uint32_t found[kCountingBlock];
+  for (int64_t i = begin; i < end; i += kCountingBlock) {
+    const int64_t n = std::min(kCountingBlock, end - i);
     indexer.read(i, n, found);
     tally<Copies>(found, weights + i, n, into);
   }
@@ -218,7 +218,7 @@ void count(const BinIndexer& indexer, const W* weights, int64_t n, O* out, int64
           const A* a = tables + indexer.first() + i;
           A sum = *a;
           for (int64_t c = 1; c < chunks; ++c) sum += a[c * width];
-          out[i] = narrowed<O>(sum);
+          out[i] = narrowed_bound<O>(sum);
         }
       },
       0.5 * static_cast<double>(length * chunks));
@@ -238,10 +238,10 @@ void run_count(const KernelArgs& args) {
   });
 }
 
-constexpr KernelEntry kEntries[] = {{.op = &op_count, .run = run_count, .contiguous = 7}};
+constexpr KernelEntry kCountingKernels[] = {{.op = &op_count, .run = run_count, .contiguous = 7}};
 
 }  // namespace
 
-const std::span<const KernelEntry> counting_entries = kEntries;
+const std::span<const KernelEntry> counting_entries = kCountingKernels;
 
 }  // namespace mlx::core::cpu

@@ -34,10 +34,10 @@ void arange(const KernelArgs& k) {
   });
 }
 
-constexpr KernelEntry kRows[] = {{.op = &op_arange, .run = arange}};
+constexpr KernelEntry kCreationKernels[] = {{.op = &op_arange, .run = arange}};
 
 }  // namespace
 
-const std::span<const KernelEntry> creation_kernels = kRows;
+const std::span<const KernelEntry> creation_kernels = kCreationKernels;
 
 }  // namespace mlx::core::cpu

@@ -159,12 +159,12 @@ class Sequence {
   std::vector<T> skips_, scores_;
 };
 
-CtcKernel kernel_of(Dtype t) { return MLX_FOR_ISA(find_ctc)(t); }
+CtcKernel ctc_kernel(Dtype t) { return MLX_FOR_ISA(find_ctc)(t); }
 
 template <class T>
 void run_loss(const KernelArgs& k) {
   const Batch<T> b(k);
-  const CtcKernel kernel = kernel_of(k.in[0].dtype());
+  const CtcKernel kernel = ctc_kernel(k.in[0].dtype());
   T *nll = k.out[0].as<T>(), *sums = k.out[1].as<T>();
   b.each(
       [&](int64_t i) { nll[i] = Sequence<T>(b, i, kernel).forward(sums + i * b.steps * b.row); });
@@ -173,7 +173,7 @@ void run_loss(const KernelArgs& k) {
 template <class T>
 void run_slope(const KernelArgs& k) {
   const Batch<T> b(k);
-  const CtcKernel kernel = kernel_of(k.in[0].dtype());
+  const CtcKernel kernel = ctc_kernel(k.in[0].dtype());
   const T *nll = k.in[4].as<const T>(), *sums = k.in[5].as<const T>();
   T* slopes = k.out[0].as<T>();
   b.each([&](int64_t i) {
@@ -189,11 +189,11 @@ void slope(const KernelArgs& k) {
   k.in[0].dtype() == float64 ? run_slope<double>(k) : run_slope<float>(k);
 }
 
-constexpr KernelEntry kRows[] = {{.op = &op_ctc, .run = loss, .contiguous = 0xf},
-                                 {.op = &op_ctc_slope, .run = slope, .contiguous = 0x3f}};
+constexpr KernelEntry kCtcKernels[] = {{.op = &op_ctc, .run = loss, .contiguous = 0xf},
+                                       {.op = &op_ctc_slope, .run = slope, .contiguous = 0x3f}};
 
 }  // namespace
 
-const std::span<const KernelEntry> ctc_kernels = kRows;
+const std::span<const KernelEntry> ctc_kernels = kCtcKernels;
 
 }  // namespace mlx::core::cpu

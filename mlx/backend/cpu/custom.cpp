@@ -45,11 +45,12 @@ void run_primitive(const KernelArgs& args) {
 }
 
 constexpr uint32_t kAll = ~0u;
-const KernelEntry rows[] = {{.op = &op_primitive, .run = run_primitive, .contiguous = kAll},
-                            {.op = &op_primitive_bundle, .run = run_primitive, .contiguous = kAll}};
+const KernelEntry kCustomKernels[] = {
+    {.op = &op_primitive, .run = run_primitive, .contiguous = kAll},
+    {.op = &op_primitive_bundle, .run = run_primitive, .contiguous = kAll}};
 
 }  // namespace
 
-const std::span<const KernelEntry> custom_kernels = rows;
+const std::span<const KernelEntry> custom_kernels = kCustomKernels;
 
 }  // namespace mlx::core::cpu

@@ -12,13 +12,13 @@ namespace mlx::core::cpu {
 
 namespace {
 
-DeltaKernel kernel_of(Dtype t) { return MLX_FOR_ISA(find_delta)(t); }
+DeltaKernel delta_kernel(Dtype t) { return MLX_FOR_ISA(find_delta)(t); }
 
 void run_delta(const KernelArgs& args) {
   const View &q = args.in[0], &v = args.in[2], &gates = args.in[3];
   const int64_t length = q.shape()[1], key_heads = q.shape()[2], width = q.shape()[3];
   const int64_t heads = v.shape()[2], values = v.shape()[3], item = q.dtype().size();
-  const DeltaKernel kernel = kernel_of(q.dtype());
+  const DeltaKernel kernel = delta_kernel(q.dtype());
   const int64_t gate = gates.ndim() == 4 ? width : 1;
   auto at = [&](const View& x, int64_t element) { return x.as<char>() + element * item; };
   if (args.out[1].size())
@@ -50,10 +50,10 @@ void run_delta(const KernelArgs& args) {
                0.4 * static_cast<double>(v.size()) * static_cast<double>(width));
 }
 
-const KernelEntry rows[] = {{.op = &op_gated_delta, .run = run_delta, .contiguous = 0x7f}};
+const KernelEntry kDeltaKernels[] = {{.op = &op_gated_delta, .run = run_delta, .contiguous = 0x7f}};
 
 }  // namespace
 
-const std::span<const KernelEntry> delta_kernels = rows;
+const std::span<const KernelEntry> delta_kernels = kDeltaKernels;
 
 }  // namespace mlx::core::cpu

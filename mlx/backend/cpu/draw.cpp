@@ -21,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Attempts of a rejection, each of which succeeds in at least half of the cases.
 constexpr int kAttempts = 1000;
 
-const RandomKernels& kernels() { return MLX_FOR_ISA(random_kernels); }
+const RandomKernels& draw_kernels() { return MLX_FOR_ISA(random_kernels); }
 
 /// Numbers made of the words for a key and the counters 0, 1, ..
 class Words {
@@ -31,7 +31,7 @@ class Words {
   /// In (0, 1), of 53 bits.
   double uniform() {
     if (at_ == kBlock) {
-      kernels().threefry(key_, next_, 1u << 31, kBlock, high_, low_);
+      draw_kernels().threefry(key_, next_, 1u << 31, kBlock, high_, low_);
       next_ += kBlock;
       at_ = 0;
     }
@@ -157,8 +157,8 @@ void draw_part(const uint32_t* key, int64_t begin, int64_t end, F&& element) {
   while (begin < end) {
     const int64_t n = std::min(kKeys - begin % kKeys, end - begin);
     // The counter of element i is (i, i + d), where d is the upper half of i.
-    kernels().threefry(key, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin >> 32), n,
-                       first, second);
+    draw_kernels().threefry(key, static_cast<uint32_t>(begin), static_cast<uint32_t>(begin >> 32),
+                            n, first, second);
     for (int64_t i = 0; i < n; ++i) {
       Words words(first[i], second[i]);
       element(words, begin + i);
@@ -203,10 +203,10 @@ void run_draw(const KernelArgs& args) {
   parallel_for(n, 64, run, 60.0 * static_cast<double>(n));
 }
 
-constexpr KernelEntry kEntries[] = {{.op = &op_draw, .run = run_draw, .contiguous = 7}};
+constexpr KernelEntry kDrawKernels[] = {{.op = &op_draw, .run = run_draw, .contiguous = 7}};
 
 }  // namespace
 
-const std::span<const KernelEntry> draw_entries = kEntries;
+const std::span<const KernelEntry> draw_entries = kDrawKernels;
 
 }  // namespace mlx::core::cpu

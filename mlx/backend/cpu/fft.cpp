@@ -336,10 +336,10 @@ size_t fft_workspace(std::span<const Layout> operands, int, const Attrs* attrs) 
   return static_cast<size_t>(Transform<float>::shared_scratch(a)) * sizeof(float);
 }
 
-constexpr KernelEntry kEntries[] = {{.op = &op_fft, .run = run_fft, .workspace = fft_workspace}};
+constexpr KernelEntry kFftKernels[] = {{.op = &op_fft, .run = run_fft, .workspace = fft_workspace}};
 
 }  // namespace
 
-const std::span<const KernelEntry> fft_kernels = kEntries;
+const std::span<const KernelEntry> fft_kernels = kFftKernels;
 
 }  // namespace mlx::core::cpu

@@ -23,11 +23,11 @@ void read_elements(const KernelArgs& k) {
   source.finish();
 }
 
-constexpr KernelEntry kRows[] = {{.op = &op_file_read, .run = read_elements},
-                                 {.op = &op_file_read_parts, .run = read_elements}};
+constexpr KernelEntry kFileReadKernels[] = {{.op = &op_file_read, .run = read_elements},
+                                            {.op = &op_file_read_parts, .run = read_elements}};
 
 }  // namespace
 
-const std::span<const KernelEntry> file_read_kernels = kRows;
+const std::span<const KernelEntry> file_read_kernels = kFileReadKernels;
 
 }  // namespace mlx::core::cpu

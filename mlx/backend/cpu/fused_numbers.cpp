@@ -14,8 +14,9 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kPiece = 256;    // elements per buffer on the stack
-constexpr int64_t kLongRow = 128;  // minimum length of a row for a separate call of the generator
+constexpr int64_t kNumberPiece = 256;  // elements per buffer on the stack
+constexpr int64_t kLongNumberRow =
+    128;  // minimum length of a row for a separate call of the generator
 
 const RandomKernels& random() { return MLX_FOR_ISA(random_kernels); }
 const RangeKernels& ranges() { return MLX_FOR_ISA(range_kernels); }
@@ -71,10 +72,10 @@ void fill_row(const Numbering& how, Dtype dtype, int64_t first, int64_t stride, 
     ranges().floats(reinterpret_cast<float*>(out), how.start, how.step, first, stride, n);
   } else {
     const TileFn cast = loaded_kernels().find_cast(float64, dtype);
-    double piece[kPiece];
+    double piece[kNumberPiece];
     const void* in[] = {piece};
-    for (int64_t i = 0; i < n; i += kPiece) {
-      const int64_t count = std::min(kPiece, n - i);
+    for (int64_t i = 0; i < n; i += kNumberPiece) {
+      const int64_t count = std::min(kNumberPiece, n - i);
       ranges().doubles(piece, how.start, how.step, first + i * stride, stride, count);
       cast(in, out + i * dtype.size(), count);
     }
@@ -105,12 +106,12 @@ struct Counter {
 /// Words of consecutive numbers for one key.
 void fill_run(const uint32_t key[2], int64_t count, int64_t first, int64_t n, uint32_t* out) {
   const int64_t half = (count + 1) / 2;
-  uint32_t unused[kPiece];
+  uint32_t unused[kNumberPiece];
   for (int64_t done = 0; done < n;) {
     const int64_t at = first + done, odd = count % 2 ? half - 1 : -1;
     const bool second = at >= half;
     const int64_t end = at == odd ? at + 1 : second ? count : half - (odd >= 0);
-    const int64_t m = std::min({end - at, n - done, kPiece});
+    const int64_t m = std::min({end - at, n - done, kNumberPiece});
     const Counter c(at, count);
     random().threefry(key, c.x, c.y - c.x, m, second ? unused : out + done,
                       second ? out + done : unused);
@@ -142,14 +143,14 @@ void fill_range(const Numbering& how, Dtype dtype, const NumberedBox& box, void*
 void fill_words(const Numbering& how, const KeyTiles& key, const NumberedBox& box, uint32_t* out) {
   const Row row(box);
   const bool one_key = !moves(key.strides0, box, row.axis) && !moves(key.strides1, box, row.axis);
-  if (one_key && row.stride == 1 && row.length >= kLongRow) {
+  if (one_key && row.stride == 1 && row.length >= kLongNumberRow) {
     for_each_row(box, row, [&](int64_t first, int64_t at) {
       const uint32_t words[] = {key.word0[at], key.word1[at]};
       fill_run(words, how.count, first, row.length, out + at);
     });
     return;
   }
-  uint32_t x[kPiece], y[kPiece], second[kPiece];
+  uint32_t x[kNumberPiece], y[kNumberPiece], second[kNumberPiece];
   int64_t filled = 0, done = 0;
   auto flush = [&] {
     random().words(key.word0 + done, key.word1 + done, x, y, second, filled, out + done);
@@ -161,7 +162,7 @@ void fill_words(const Numbering& how, const KeyTiles& key, const NumberedBox& bo
       x[filled] = c.x;
       y[filled] = c.y;
       second[filled] = c.second;
-      if (++filled == kPiece) flush();
+      if (++filled == kNumberPiece) flush();
     }
   });
   if (filled) flush();

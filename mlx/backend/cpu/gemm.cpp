@@ -115,9 +115,9 @@ bool columns_in_place(const Gemm& g, int64_t width) {
 
 // A part of the product whose rows and columns are packed together. Positions are relative to the
 // part unless they start with `g`.
-class Part {
+class GemmPart {
  public:
-  Part(const Gemm& g, int64_t row, int64_t column, int64_t rows, int64_t columns)
+  GemmPart(const Gemm& g, int64_t row, int64_t column, int64_t rows, int64_t columns)
       : g_(g),
         row_(row),
         column_(column),
@@ -347,7 +347,7 @@ void for_each_item(int64_t count, double item_ns, const F& f) {
   }
 }
 
-int64_t offset(const int64_t* offsets, int64_t item) {
+int64_t element_offset(const int64_t* offsets, int64_t item) {
   return offsets == nullptr ? 0 : offsets[item];
 }
 
@@ -394,7 +394,7 @@ void gemm(const Gemm& product) {
   }
   for (int64_t j = 0; j < g.n; j += kSuperSide) {
     for (int64_t i = 0; i < g.m; i += kSuperSide) {
-      Part(g, i, j, std::min(kSuperSide, g.m - i), std::min(kSuperSide, g.n - j)).run();
+      GemmPart(g, i, j, std::min(kSuperSide, g.m - i), std::min(kSuperSide, g.n - j)).run();
     }
   }
 }
@@ -448,10 +448,11 @@ void gemm_batched(const Gemm& product, const GemmBatch& batch) {
   const int64_t in = element_size(product.type), out = element_size(product.out_type);
   for_each_item(batch.count, estimate(product), [&](int64_t item) {
     auto g = product;
-    g.a.data = advance(g.a.data, offset(batch.a, item) * in);
-    g.b.data = advance(g.b.data, offset(batch.b, item) * in);
-    g.out.data = advance(g.out.data, offset(batch.out, item) * out);
-    g.epilogue.addend.data = advance(g.epilogue.addend.data, offset(batch.addend, item) * out);
+    g.a.data = advance(g.a.data, element_offset(batch.a, item) * in);
+    g.b.data = advance(g.b.data, element_offset(batch.b, item) * in);
+    g.out.data = advance(g.out.data, element_offset(batch.out, item) * out);
+    g.epilogue.addend.data =
+        advance(g.epilogue.addend.data, element_offset(batch.addend, item) * out);
     gemm(g);
   });
 }
@@ -486,9 +487,9 @@ void gemm_int_batched(GemmInt type, int64_t m, int64_t n, int64_t k, const GemmO
   for_each_item(batch.count, ns, [&](int64_t item) {
     auto left = a, right = b;
     auto target = out;
-    left.data = advance(a.data, offset(batch.a, item) * size);
-    right.data = advance(b.data, offset(batch.b, item) * size);
-    target.data = advance(out.data, offset(batch.out, item) * size);
+    left.data = advance(a.data, element_offset(batch.a, item) * size);
+    right.data = advance(b.data, element_offset(batch.b, item) * size);
+    target.data = advance(out.data, element_offset(batch.out, item) * size);
     gemm_int(type, m, n, k, left, right, target);
   });
 }

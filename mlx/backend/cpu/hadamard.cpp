@@ -12,7 +12,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-HadamardKernel kernel_of(Dtype t) { return MLX_FOR_ISA(find_hadamard)(t); }
+HadamardKernel hadamard_kernel(Dtype t) { return MLX_FOR_ISA(find_hadamard)(t); }
 
 void run_hadamard(const KernelArgs& args) {
   const auto& attrs = attrs_as<HadamardAttrs>(args.attrs);
@@ -23,7 +23,7 @@ void run_hadamard(const KernelArgs& args) {
   const auto [m, power] = hadamard_order(n);
   const auto signs = hadamard_signs(m, attrs.transposed);
   const HadamardRow row{m, power, signs.data(), attrs.scale};
-  const HadamardKernel kernel = kernel_of(x.dtype());
+  const HadamardKernel kernel = hadamard_kernel(x.dtype());
   parallel_for(
       rows, std::max<int64_t>(1, 2048 / n),
       [&](int64_t begin, int64_t end) {
@@ -35,11 +35,11 @@ void run_hadamard(const KernelArgs& args) {
       static_cast<double>(x.size()) * (1 + 0.3 * static_cast<double>(m)));
 }
 
-const KernelEntry rows[] = {
+const KernelEntry kHadamardKernels[] = {
     {.op = &op_hadamard, .run = run_hadamard, .contiguous = 1, .in_place = 1}};
 
 }  // namespace
 
-const std::span<const KernelEntry> hadamard_kernels = rows;
+const std::span<const KernelEntry> hadamard_kernels = kHadamardKernels;
 
 }  // namespace mlx::core::cpu

@@ -13,29 +13,29 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr int64_t kBlock = 256;  // indices that are read at a time
+constexpr int64_t kIndexBlock = 256;  // indices that are read at a time
 
 /// out[o, p] = the block of `a` at outer index o and indexed position p.
 void gather_blocks(const View& a, const Shape& outer, const Positions& positions,
                    const Block& block, const View& out) {
   int64_t n = positions.size(), size = num_elements(block.shape);
-  int64_t chunks = (n + kBlock - 1) / kBlock, outers = num_elements(outer);
+  int64_t chunks = (n + kIndexBlock - 1) / kIndexBlock, outers = num_elements(outer);
   if (n == 0) return;
   if (size == 0 || outers == 0) return positions.check();
   Odometer<1> start(outer, {Strides(a.strides().begin(), a.strides().begin() + outer.size())});
   double bytes = static_cast<double>(size) * a.dtype().size();
   double ns = static_cast<double>(outers) * n * (2.5 + bytes * 0.06);
-  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>((1 << 16) / (bytes * kBlock)));
+  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>((1 << 16) / (bytes * kIndexBlock)));
   dispatch_size(a.dtype().size(), [&](auto item) {
     using T = decltype(item);
     parallel_for(
         outers * chunks, grain,
         [&](int64_t begin, int64_t end) {
-          int64_t offsets[kBlock];
+          int64_t offsets[kIndexBlock];
           Odometer<1> at = start;
           at.seek(begin / chunks);
           for (int64_t k = begin; k < end; ++k) {
-            int64_t first = k % chunks * kBlock, count = std::min(kBlock, n - first);
+            int64_t first = k % chunks * kIndexBlock, count = std::min(kIndexBlock, n - first);
             positions.read(first, first + count, offsets);
             copy_blocks(block, a.as<const T>() + at[0], offsets, count,
                         out.as<T>() + (k / chunks * n + first) * size);
@@ -114,7 +114,7 @@ int take_along_axis_rows(const Layout&, const Attrs* attrs) {
   return step_observer.load() ? 0 : attrs_as<TakeAttrs>(attrs).axis;
 }
 
-const KernelEntry kEntries[] = {
+const KernelEntry kIndexKernels[] = {
     {.op = &op_take, .run = take_kernel},
     {.op = &op_gather, .run = gather_kernel},
     {.op = &op_take_along_axis,
@@ -125,6 +125,6 @@ const KernelEntry kEntries[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> index_kernels = kEntries;
+const std::span<const KernelEntry> index_kernels = kIndexKernels;
 
 }  // namespace mlx::core::cpu

@@ -346,7 +346,7 @@ void slogdet_kernel(const KernelArgs& args) {
   });
 }
 
-const KernelEntry kEntries[] = {
+const KernelEntry kLinalgKernels[] = {
     {.op = &op_cholesky, .run = cholesky_kernel, .contiguous = 1, .in_place = 1},
     {.op = &op_inv, .run = inv_kernel, .contiguous = 1},
     {.op = &op_tri_inv, .run = tri_inv_kernel, .contiguous = 1, .in_place = 1},
@@ -360,6 +360,6 @@ const KernelEntry kEntries[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> linalg_kernels = kEntries;
+const std::span<const KernelEntry> linalg_kernels = kLinalgKernels;
 
 }  // namespace mlx::core::cpu

@@ -347,7 +347,7 @@ void expm_kernel(const KernelArgs& args) {
   });
 }
 
-const KernelEntry kEntries[] = {
+const KernelEntry kSpectralKernels[] = {
     {.op = &op_svd, .run = svd_kernel, .contiguous = 1},
     {.op = &op_svdvals, .run = svdvals_kernel, .contiguous = 1},
     {.op = &op_pinv, .run = pinv_kernel, .contiguous = 1},
@@ -361,6 +361,6 @@ const KernelEntry kEntries[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> spectral_kernels = kEntries;
+const std::span<const KernelEntry> spectral_kernels = kSpectralKernels;
 
 }  // namespace mlx::core::cpu

@@ -292,7 +292,7 @@ void segmented_mm_kernel(const KernelArgs& args) {
   });
 }
 
-const KernelEntry kEntries[] = {
+const KernelEntry kMatmulKernels[] = {
     {.op = &op_matmul, .run = matmul_kernel},
     {.op = &op_addmm, .run = addmm_kernel},
     {.op = &op_gather_mm, .run = gather_mm_kernel},
@@ -327,6 +327,6 @@ void SmallProduct::run(const void* a, const void* b, const void* c, void* out) c
   for (const Start& s : starts_) gemm_.run(x + s.a, y + s.b, z + s.c, to + s.out);
 }
 
-const std::span<const KernelEntry> matmul_kernels = kEntries;
+const std::span<const KernelEntry> matmul_kernels = kMatmulKernels;
 
 }  // namespace mlx::core::cpu

@@ -28,10 +28,11 @@ void run_norm(const KernelArgs& args) {
                static_cast<double>(rows) * (0.5 * static_cast<double>(n) + 20));
 }
 
-const KernelEntry rows[] = {{.op = &op_norm, .run = run_norm, .contiguous = 7, .in_place = 1}};
+const KernelEntry kNormKernels[] = {
+    {.op = &op_norm, .run = run_norm, .contiguous = 7, .in_place = 1}};
 
 }  // namespace
 
-const std::span<const KernelEntry> norm_kernels = rows;
+const std::span<const KernelEntry> norm_kernels = kNormKernels;
 
 }  // namespace mlx::core::cpu

@@ -19,12 +19,12 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kFewRows = 12;      // maximum number of rows that multiply codes directly
-constexpr int64_t kFewRowsTiles = 4;  // the same where the blocked product has a unit for tiles
-constexpr int64_t kColumns = 128;     // per task
-constexpr int64_t kDepth = 384;       // along K per block
-constexpr int64_t kTileRows = 192;    // whole panels of each arithmetic
-constexpr int64_t kMaxRows = 512;     // maximum number of rows packed at a time
+constexpr int64_t kFewRows = 12;         // maximum number of rows that multiply codes directly
+constexpr int64_t kFewRowsTiles = 4;     // the same where the blocked product has a unit for tiles
+constexpr int64_t kPackedColumns = 128;  // per task
+constexpr int64_t kPackedDepth = 384;    // along K per block
+constexpr int64_t kTileRows = 192;       // whole panels of each arithmetic
+constexpr int64_t kMaxRows = 512;        // maximum number of rows packed at a time
 
 QuantFormat format_of(const Packing& p) {
   if (p.mode == QuantMode::mxfp8) return QuantFormat::e4m3;
@@ -241,16 +241,17 @@ class Blocks {
           },
           0.3 * static_cast<double>(m_ * k_));
       // Groups along the columns are not divided.
-      const bool narrow = p_.transpose && n_ < 4 * kColumns * num_threads();
-      const int64_t columns = narrow ? kColumns / 2 : kColumns;
+      const bool narrow = p_.transpose && n_ < 4 * kPackedColumns * num_threads();
+      const int64_t columns = narrow ? kPackedColumns / 2 : kPackedColumns;
       parallel_for(
           ceil_div(n_, columns), 1,
           [&](int64_t begin, int64_t end) {
             const GemmPanels::Scope scope(panels_);
             const Scratch acc(static_cast<size_t>(m_ * columns) * sizeof(float));
-            const Scratch rows(static_cast<size_t>(columns * kDepth) * sizeof(float));
-            const Scratch panel(static_cast<size_t>(round_up(columns, panels_.columns()) * kDepth) *
-                                sizeof(float));
+            const Scratch rows(static_cast<size_t>(columns * kPackedDepth) * sizeof(float));
+            const Scratch panel(
+                static_cast<size_t>(round_up(columns, panels_.columns()) * kPackedDepth) *
+                sizeof(float));
             for (int64_t t = begin; t < end; ++t)
               task(first, t * columns, std::min(columns, n_ - t * columns), columns,
                    acc.get<float>(), rows.get<float>(), panel.get<uint32_t>());
@@ -264,8 +265,8 @@ class Blocks {
   void task(int64_t first, int64_t j, int64_t columns, int64_t ld, float* acc, float* rows,
             uint32_t* panel) const {
     if (k_ == 0) std::memset(acc, 0, static_cast<size_t>(m_ * ld) * sizeof(float));
-    for (int64_t at = 0; at < k_; at += kDepth) {
-      const int64_t depth = std::min(kDepth, k_ - at), units = panels_.units(depth);
+    for (int64_t at = 0; at < k_; at += kPackedDepth) {
+      const int64_t depth = std::min(kPackedDepth, k_ - at), units = panels_.units(depth);
       fill(j, columns, at, depth, rows, panel);
       for (int64_t r = 0; r < m_; r += kTileRows)
         panels_.multiply(a_ + r * units_ + at / panels_.per() * panels_.rows(), units_, panel,

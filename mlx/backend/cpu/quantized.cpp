@@ -273,7 +273,7 @@ void run_gather_qmm(const KernelArgs& args) {
   run_products(args, attrs_as<QuantizedMatmulAttrs>(args.attrs), left, right);
 }
 
-const KernelEntry rows[] = {
+const KernelEntry kQuantizedKernels[] = {
     {.op = &op_quantize, .run = run_quantize, .contiguous = 3},
     {.op = &op_quantize_round, .run = run_round, .contiguous = 3, .in_place = 1},
     {.op = &op_dequantize, .run = run_dequantize, .contiguous = 15},
@@ -283,6 +283,6 @@ const KernelEntry rows[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> quantized_kernels = rows;
+const std::span<const KernelEntry> quantized_kernels = kQuantizedKernels;
 
 }  // namespace mlx::core::cpu

@@ -20,7 +20,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-Reducer find(Reduction kind, Dtype t) {
+Reducer find_reduction(Reduction kind, Dtype t) {
   const bool arg = kind == Reduction::argmax || kind == Reduction::argmin;
   return arg ? MLX_FOR_ISA(find_arg_reducer)(kind, t) : MLX_FOR_ISA(find_reducer)(kind, t);
 }
@@ -188,9 +188,9 @@ Gather gather_of(int itemsize) {
 }
 
 /// Partial results of a row of accumulators, combined like the carries of a binary counter.
-class Counter {
+class SumCounter {
  public:
-  Counter(const Reducer& r, int64_t width)
+  SumCounter(const Reducer& r, int64_t width)
       : reducer_(r), width_(width), bytes_(static_cast<size_t>(width) * r.accumulator) {}
   /// Address of the next partial result.
   void* next() {
@@ -220,7 +220,7 @@ class Counter {
   uint64_t count_ = 0;
 };
 
-struct Job {
+struct ReduceJob {
   Reducer reducer;
   Reduction kind;
   AxisSpace kept, reduced;
@@ -249,7 +249,7 @@ struct Job {
 };
 
 // Few outputs with long reductions: divides the reductions at powers of two, which keeps the order.
-void Job::split(int64_t tiles, int64_t least_chunk) {
+void ReduceJob::split(int64_t tiles, int64_t least_chunk) {
   chunk = reduced.size;
   if (tiles < 16 && !is_short(least_chunk)) {
     chunk = least_chunk;
@@ -260,7 +260,7 @@ void Job::split(int64_t tiles, int64_t least_chunk) {
     partials.reset(new char[static_cast<size_t>(chunks * kept.size) * reducer.accumulator]);
 }
 
-void Job::combine_chunks() const {
+void ReduceJob::combine_chunks() const {
   constexpr int64_t kWidth = 256;
   const int64_t tiles = (kept.size + kWidth - 1) / kWidth;
   parallel_for(
@@ -268,7 +268,7 @@ void Job::combine_chunks() const {
       [&](int64_t begin, int64_t end) {
         for (int64_t t = begin; t < end; ++t) {
           const int64_t first = t * kWidth, n = std::min(kWidth, kept.size - first);
-          Counter counter(reducer, n);
+          SumCounter counter(reducer, n);
           for (int64_t c = 0; c < chunks; ++c) {
             std::memcpy(counter.next(),
                         partials.get() + (c * kept.size + first) * reducer.accumulator,
@@ -285,7 +285,7 @@ void Job::combine_chunks() const {
 /// Makes reduced elements contiguous in a buffer, by copying or by computing them.
 class Packer {
  public:
-  explicit Packer(const Job& job) : job_(job), gather_(gather_of(job.in_type.size())) {
+  explicit Packer(const ReduceJob& job) : job_(job), gather_(gather_of(job.in_type.size())) {
     if (job.source) reader_ = std::make_unique<FusedSource::Reader>(*job.source);
   }
   /// Elements `begin` to `begin + n` of `rows` reductions with distance `step`, at `offset`.
@@ -303,13 +303,13 @@ class Packer {
   }
 
  private:
-  const Job& job_;
+  const ReduceJob& job_;
   Gather gather_;
   std::unique_ptr<FusedSource::Reader> reader_;
 };
 
 // Reduced elements are contiguous, or are packed.
-void run_rows(Job& job, double estimate) {
+void run_rows(ReduceJob& job, double estimate) {
   constexpr int64_t kRows = 64, kElements = 8192;  // of a tile: the larger one of both
   const int64_t large = std::max(kRows, kElements / job.reduced.size);
   const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, large);
@@ -329,7 +329,7 @@ void run_rows(Job& job, double estimate) {
         Packer packer(job);
         std::optional<Scratch> packed;
         char* buffer = direct ? nullptr : packed.emplace(kPacked * size).get<char>();
-        Counter counter(r, 1);
+        SumCounter counter(r, 1);
         for (int64_t t = begin; t < end; ++t) {
           const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * at_most;
           const int64_t n = std::min(at_most, inner - i0), e0 = c * job.chunk;
@@ -383,9 +383,9 @@ class ColumnReader {
   static constexpr int64_t kComputed = int64_t{1024} << 10;
   static constexpr int64_t kPackedWidth = 64;
 
-  static int64_t least_chunk(const Job& job) { return (job.source ? 1 : 2) * kReduceBlock; }
+  static int64_t least_chunk(const ReduceJob& job) { return (job.source ? 1 : 2) * kReduceBlock; }
   /// The number of columns of a tile: fewer where some threads would have no tile.
-  static int64_t width_for(const Job& job) {
+  static int64_t width_for(const ReduceJob& job) {
     const int64_t inner = job.kept.inner(), size = job.in_type.size();
     const int64_t most = job.source             ? kComputed / (kReduceBlock * size)
                          : job.kept.step() == 1 ? job.reducer.columns
@@ -397,7 +397,7 @@ class ColumnReader {
     const int64_t share = (job.kept.size + num_threads() - 1) / num_threads();
     return std::min(width, (share + unit - 1) / unit * unit);
   }
-  ColumnReader(const Job& job, int64_t width)
+  ColumnReader(const ReduceJob& job, int64_t width)
       : job_(job),
         in_place_(!job.source && job.kept.step() == 1),
         pack_(gather_rows_of(job.in_type.size())) {
@@ -434,7 +434,7 @@ class ColumnReader {
     pack_(from, offsets_, rows, n, job_.kept.step(), out);
   }
 
-  const Job& job_;
+  const ReduceJob& job_;
   bool in_place_, is_narrow_;
   GatherRows pack_;
   int64_t offsets_[kReduceBlock];
@@ -443,7 +443,7 @@ class ColumnReader {
 };
 
 // Kept elements are contiguous, or are packed.
-void run_columns(Job& job, double estimate) {
+void run_columns(ReduceJob& job, double estimate) {
   const int64_t inner = job.kept.inner(), step = job.kept.step();
   const int64_t width = ColumnReader::width_for(job);
   const int64_t per_run = (inner + width - 1) / width, tiles = job.kept.outer() * per_run;
@@ -451,7 +451,7 @@ void run_columns(Job& job, double estimate) {
   parallel_for(
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
-        Counter counter(job.reducer, width);
+        SumCounter counter(job.reducer, width);
         ColumnReader reader(job, width);
         for (int64_t t = begin; t < end; ++t) {
           const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * width;
@@ -497,13 +497,13 @@ bool takes_source(const Layout& in, const Attrs* attrs) {
          num_elements(Shape(middle, in.shape.end())) > 1;
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kReduceKernels[] = {
     {.op = &op_reduce, .run = run_reduce, .takes_source = takes_source, .rows = kept_rows},
     {.op = &op_arg_reduce, .run = run_reduce, .rows = kept_rows}};
 
 }  // namespace
 
-const std::span<const KernelEntry> reduce_kernels = kEntries;
+const std::span<const KernelEntry> reduce_kernels = kReduceKernels;
 
 std::optional<RowReduction> RowReduction::of(const Step& step, const Layout& in, int axis) {
   if (step.op != &op_reduce && step.op != &op_arg_reduce) return {};
@@ -518,7 +518,11 @@ std::optional<RowReduction> RowReduction::of(const Step& step, const Layout& in,
 }
 
 RowReduction::RowReduction(Reduction kind, Dtype in, Dtype out, int64_t elements)
-    : reducer_(find(kind, in)), kind_(kind), in_type_(in), out_type_(out), elements_(elements) {}
+    : reducer_(find_reduction(kind, in)),
+      kind_(kind),
+      in_type_(in),
+      out_type_(out),
+      elements_(elements) {}
 
 void RowReduction::run(const void* in, int64_t stride, int64_t rows, void* out) const {
   constexpr int64_t kBytes = 2048;
@@ -535,16 +539,16 @@ void RowReduction::run(const void* in, int64_t stride, int64_t rows, void* out) 
 
 void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const View& out,
             const FusedSource* source) {
-  Job job{.reducer = find(kind, in.dtype()),
-          .kind = kind,
-          .kept = {},
-          .reduced = {},
-          .in = static_cast<const char*>(in.data),
-          .out = static_cast<char*>(out.data),
-          .in_type = in.dtype(),
-          .out_type = out.dtype(),
-          .partials = nullptr,
-          .source = source};
+  ReduceJob job{.reducer = find_reduction(kind, in.dtype()),
+                .kind = kind,
+                .kept = {},
+                .reduced = {},
+                .in = static_cast<const char*>(in.data),
+                .out = static_cast<char*>(out.data),
+                .in_type = in.dtype(),
+                .out_type = out.dtype(),
+                .partials = nullptr,
+                .source = source};
   for (int i = 0; i < in.ndim(); ++i) {
     const bool reduced = std::binary_search(axes.begin(), axes.end(), i);
     (reduced ? job.reduced : job.kept).add(in.shape()[i], in.strides()[i]);

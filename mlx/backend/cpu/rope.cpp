@@ -77,10 +77,11 @@ void run_rope(const KernelArgs& args) {
                static_cast<double>(rows * width) * (attrs.traditional ? 2 : 0.5));
 }
 
-const KernelEntry rows[] = {{.op = &op_rope, .run = run_rope, .contiguous = 6, .in_place = 1}};
+const KernelEntry kRopeKernels[] = {
+    {.op = &op_rope, .run = run_rope, .contiguous = 6, .in_place = 1}};
 
 }  // namespace
 
-const std::span<const KernelEntry> rope_kernels = rows;
+const std::span<const KernelEntry> rope_kernels = kRopeKernels;
 
 }  // namespace mlx::core::cpu

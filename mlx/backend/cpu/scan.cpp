@@ -18,7 +18,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-ScanKernels find(ScanKind kind, Dtype t) { return MLX_FOR_ISA(find_scan)(kind, t); }
+ScanKernels find_scan(ScanKind kind, Dtype t) { return MLX_FOR_ISA(find_scan)(kind, t); }
 
 /// Few long scans of neighbouring columns, or a single one. Strides may be negative.
 struct LongScan {
@@ -107,7 +107,7 @@ void run_scan(const KernelArgs& args) {
   auto& a = attrs_as<ScanAttrs>(args.attrs);
   const View &in = args.in[0], &out = args.out[0];
   if (out.size() == 0) return;
-  const ScanKernels kernels = find(a.kind, in.dtype());
+  const ScanKernels kernels = find_scan(a.kind, in.dtype());
   const int64_t size = in.dtype().size(), n = in.shape()[a.axis];
   int64_t x_stride = in.strides()[a.axis], y_stride = out.strides()[a.axis];
 
@@ -206,12 +206,12 @@ void run_affine_scan(const KernelArgs& args) {
   });
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kScanKernels[] = {
     {.op = &op_scan, .run = run_scan, .keeps_order = true},
     {.op = &op_affine_scan, .run = run_affine_scan, .contiguous = 3}};
 
 }  // namespace
 
-const std::span<const KernelEntry> scan_kernels = kEntries;
+const std::span<const KernelEntry> scan_kernels = kScanKernels;
 
 }  // namespace mlx::core::cpu

@@ -148,7 +148,7 @@ Combining loops_of(ScatterMode mode, Dtype t) {
   return {};
 }
 
-void start_from(const View& a, const View& out) {
+void start_updates_from(const View& a, const View& out) {
   if (a.data != out.data) copy_strided(a, out);
 }
 
@@ -160,7 +160,7 @@ struct Slice {
 
 /// How the work is divided: all updates on a range of the slice's last axis, or the updates of some
 /// slices of the result.
-enum class Share { one_thread, columns, slices };
+enum class UpdateShare { one_thread, columns, slices };
 
 struct Scatter {
   const int64_t* offsets;  // offset of every slice in the result
@@ -230,7 +230,7 @@ struct Scatter {
 void scatter_kernel(const KernelArgs& args) {
   const auto& attrs = attrs_as<ScatterAttrs>(args.attrs);
   const View &out = args.out[0], &updates = args.in.back();
-  start_from(args.in[0], out);
+  start_updates_from(args.in[0], out);
   int ndim = out.ndim(), index_ndim = updates.ndim() - ndim;
   const Shape& shape = updates.shape();
   if (updates.size() == 0 && num_elements(Shape(shape.begin(), shape.begin() + index_ndim)) == 0)
@@ -275,16 +275,16 @@ void scatter_kernel(const KernelArgs& args) {
   int64_t parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(threads)));
   double per_slice = static_cast<double>(num_elements(slice.shape));
   double ns = n * (2 + per_slice * 0.6);
-  Share share = threads == 1 || overlapping                     ? Share::one_thread
-                : columns * out.dtype().size() >= 256 * threads ? Share::columns
-                                                                : Share::slices;
+  UpdateShare share = threads == 1 || overlapping                     ? UpdateShare::one_thread
+                      : columns * out.dtype().size() >= 256 * threads ? UpdateShare::columns
+                                                                      : UpdateShare::slices;
   auto apply = [&](int64_t begin, int64_t end, int64_t part, int64_t parts) {
     job.run(out.as<char>(), updates.as<const char>(), begin, end, part, parts);
   };
-  if (share == Share::columns) {
+  if (share == UpdateShare::columns) {
     int64_t grain = (columns + threads - 1) / threads;
     parallel_for(columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
-  } else if (share == Share::slices && ns > 20000) {
+  } else if (share == UpdateShare::slices && ns > 20000) {
     auto run = [&](int64_t begin, int64_t end) {
       for (int64_t part = begin; part < end; ++part) apply(0, columns, part, parts);
     };
@@ -299,7 +299,7 @@ void scatter_kernel(const KernelArgs& args) {
 void scatter_axis_kernel(const KernelArgs& args) {
   const auto& attrs = attrs_as<ScatterAxisAttrs>(args.attrs);
   const View &indices = args.in[1], &updates = args.in[2], &out = args.out[0];
-  start_from(args.in[0], out);
+  start_updates_from(args.in[0], out);
   const Shape& shape = indices.shape();
   int axis = attrs.axis;
   int64_t size = out.shape()[axis], n = shape[axis];
@@ -338,13 +338,13 @@ void scatter_axis_kernel(const KernelArgs& args) {
   }
 }
 
-const KernelEntry kEntries[] = {
+const KernelEntry kScatterKernels[] = {
     {.op = &op_scatter, .run = scatter_kernel, .in_place = 1},
     {.op = &op_scatter_axis, .run = scatter_axis_kernel, .contiguous = 0b110, .in_place = 1},
 };
 
 }  // namespace
 
-const std::span<const KernelEntry> scatter_kernels = kEntries;
+const std::span<const KernelEntry> scatter_kernels = kScatterKernels;
 
 }  // namespace mlx::core::cpu

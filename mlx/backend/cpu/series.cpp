@@ -14,8 +14,8 @@
 namespace mlx::core::cpu {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kSeriesNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSeriesInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon() / 4;
 /// Beyond this parameter the expansions for large parameters are used; sums are shorter than
 /// kLongest terms below it.
@@ -104,10 +104,10 @@ double large_upper(double a, double x) {
 }
 
 double gamma_part(double a, double x, bool upper) {
-  if (std::isnan(a) || std::isnan(x) || a < 0 || x < 0) return kNaN;
-  if (x == 0) return a == 0 ? kNaN : upper;
-  if (a == 0 || x == kInfinity) return a == kInfinity ? kNaN : !upper;
-  if (a == kInfinity) return upper;
+  if (std::isnan(a) || std::isnan(x) || a < 0 || x < 0) return kSeriesNaN;
+  if (x == 0) return a == 0 ? kSeriesNaN : upper;
+  if (a == 0 || x == kSeriesInfinity) return a == kSeriesInfinity ? kSeriesNaN : !upper;
+  if (a == kSeriesInfinity) return upper;
   if (a > kLarge && std::abs(x - a) < a / 2) {
     const double q = large_upper(a, x);
     return upper ? q : 1 - q;
@@ -140,7 +140,8 @@ double beta_fraction(double a, double b, double x) {
 }
 
 double beta_part(double a, double b, double x) {
-  if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1) || std::isinf(a) || std::isinf(b)) return kNaN;
+  if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1) || std::isinf(a) || std::isinf(b))
+    return kSeriesNaN;
   if (x == 0 || x == 1) return x;
   const double size =
       a * std::log(x) + b * std::log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b);
@@ -150,7 +151,7 @@ double beta_part(double a, double b, double x) {
 
 /// d log x / da at a fixed value of the distribution function: -P_a / (x p).
 double log_gamma_slope(double a, double log_x) {
-  if (std::isnan(log_x) || !(a > 0) || a == kInfinity) return kNaN;
+  if (std::isnan(log_x) || !(a > 0) || a == kSeriesInfinity) return kSeriesNaN;
   const double x = std::exp(log_x);
   if (a > kLarge) {
     const double root = std::sqrt(a), z = (x - a) / root;
@@ -189,10 +190,10 @@ void run_series(const KernelArgs& args) {
   parallel_for(n, 64, run, 200.0 * static_cast<double>(n));
 }
 
-constexpr KernelEntry kEntries[] = {{.op = &op_series, .run = run_series, .contiguous = 7}};
+constexpr KernelEntry kSeriesKernels[] = {{.op = &op_series, .run = run_series, .contiguous = 7}};
 
 }  // namespace
 
-const std::span<const KernelEntry> series_entries = kEntries;
+const std::span<const KernelEntry> series_entries = kSeriesKernels;
 
 }  // namespace mlx::core::cpu

@@ -10,14 +10,15 @@ namespace mlx::core::cpu {
 namespace {
 
 /// A part of an operand as a View.
-struct Part {
+struct SlicePart {
   Layout layout;
   void* data;
   View view() const { return {data, &layout}; }
 };
 
-Part part_of(const View& v, const Shape& start, const Shape& length, const Shape* steps = nullptr) {
-  Part p{{length, v.strides(), 0, v.dtype()}, v.data};
+SlicePart part_of(const View& v, const Shape& start, const Shape& length,
+                  const Shape* steps = nullptr) {
+  SlicePart p{{length, v.strides(), 0, v.dtype()}, v.data};
   int64_t offset = 0;
   for (size_t i = 0; i < length.size(); ++i) {
     offset += start[i] * v.strides()[i];
@@ -47,7 +48,7 @@ void copy_around(const View& src, const View& dst, const Shape& start, const Sha
 /// Completes `out` as a copy of `src` with a part replaced by `update`.
 void replace_part(const View& src, const View& update, const View& out, const Shape& start,
                   const Shape& length, const Shape* steps) {
-  Part part = part_of(out, start, length, steps);
+  SlicePart part = part_of(out, start, length, steps);
   bool dense = true;
   if (steps)
     for (int64_t step : *steps) dense = dense && step == 1;
@@ -95,7 +96,7 @@ void dynamic_slice_update(const KernelArgs& k) {
   replace_part(k.in[0], k.in[1], k.out[0], start, a.slice_size, nullptr);
 }
 
-constexpr KernelEntry kRows[] = {
+constexpr KernelEntry kSliceKernels[] = {
     {.op = &op_slice_update, .run = slice_update, .in_place = 1},
     {.op = &op_dynamic_slice, .run = dynamic_slice},
     {.op = &op_dynamic_slice_update, .run = dynamic_slice_update, .in_place = 1},
@@ -103,6 +104,6 @@ constexpr KernelEntry kRows[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> slice_kernels = kRows;
+const std::span<const KernelEntry> slice_kernels = kSliceKernels;
 
 }  // namespace mlx::core::cpu

@@ -16,7 +16,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-SoftmaxKernels find(Dtype t) { return MLX_FOR_ISA(find_softmax)(t); }
+SoftmaxKernels find_softmax(Dtype t) { return MLX_FOR_ISA(find_softmax)(t); }
 
 constexpr double kExpNs = 0.5;  // one exponential on one thread
 
@@ -27,7 +27,7 @@ struct Rows {
   int64_t size, n, count;
 
   explicit Rows(const View& x)
-      : k(find(x.dtype())),
+      : k(find_softmax(x.dtype())),
         in(x.as<char>()),
         size(x.dtype().size()),
         n(x.shape().back()),
@@ -88,8 +88,8 @@ struct Rows {
   }
 };
 
-void run_columns(const View& in, const View& out, int axis) {
-  const SoftmaxKernels k = find(in.dtype());
+void run_softmax_columns(const View& in, const View& out, int axis) {
+  const SoftmaxKernels k = find_softmax(in.dtype());
   const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis],
                 size = in.dtype().size();
   if (out.size() == 0) return;
@@ -111,7 +111,7 @@ void run_columns(const View& in, const View& out, int axis) {
 
 void run_softmax(const KernelArgs& args) {
   const int axis = attrs_as<SoftmaxAttrs>(args.attrs).axis;
-  if (axis + 1 != args.in[0].ndim()) return run_columns(args.in[0], args.out[0], axis);
+  if (axis + 1 != args.in[0].ndim()) return run_softmax_columns(args.in[0], args.out[0], axis);
   const Rows rows(args.in[0]);
   char* out = args.out[0].as<char>();
   rows.each_row([&](int64_t r, bool threads) {
@@ -153,12 +153,12 @@ int softmax_rows(const Layout& in, const Attrs* attrs) {
 }
 int logsumexp_rows(const Layout& in, const Attrs*) { return static_cast<int>(in.shape.size()) - 1; }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kSoftmaxKernels[] = {
     {.op = &op_softmax, .run = run_softmax, .contiguous = 1, .rows = softmax_rows},
     {.op = &op_logsumexp, .run = run_logsumexp, .contiguous = 1, .rows = logsumexp_rows}};
 
 }  // namespace
 
-const std::span<const KernelEntry> softmax_kernels = kEntries;
+const std::span<const KernelEntry> softmax_kernels = kSoftmaxKernels;
 
 }  // namespace mlx::core::cpu

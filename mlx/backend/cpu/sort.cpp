@@ -24,7 +24,7 @@ bool float_before(F a, F b) {
   return a < b || (std::isnan(b) && !std::isnan(a));
 }
 template <class T>
-bool before(T a, T b) {
+bool sorts_before(T a, T b) {
   if constexpr (is_complex(TypeToDtype<T>::value)) {
     // A NaN in either part sorts a number after those without.
     const bool nan_a = std::isnan(a.real()) || std::isnan(a.imag());
@@ -42,12 +42,12 @@ bool before(T a, T b) {
 
 // --- the lines of an operand --------------------------------------------------------------------
 
-struct Lines {
+struct SortLines {
   Shape shape;
   std::vector<Strides> strides;
   int64_t n, in_stride, out_stride, count;
 
-  Lines(const View& in, const View& out, int axis) : strides(2) {
+  SortLines(const View& in, const View& out, int axis) : strides(2) {
     for (int i : axes_beside(out, axis)) {
       shape.push_back(in.shape()[i]);
       strides[0].push_back(in.strides()[i]);
@@ -93,7 +93,7 @@ void transfer(int64_t n, int64_t stride, F f) {
 /// work on it: elements become keys by `load(x, position)`
 /// and results by `store(key)`.
 template <class E, class T, class O, class Load, class Store, class Run>
-void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, Run run,
+void each_line(const SortLines& lines, const T* in, O* out, Load load, Store store, Run run,
                double ns_each, void* scratch) {
   const int64_t n = lines.n, pitch = pitch_of(n);
   const bool threads_inside = scratch && lines.count < 2 * num_threads();
@@ -146,7 +146,7 @@ void each_line(const Lines& lines, const T* in, O* out, Load load, Store store, 
 
 /// Sorts the elements E of each line, or moves the one of rank `kth` to its place.
 template <class E, class T, class O, class Load, class Store>
-void sort_lines(const Lines& lines, int64_t kth, void* scratch, const T* in, O* out, Load load,
+void sort_lines(const SortLines& lines, int64_t kth, void* scratch, const T* in, O* out, Load load,
                 Store store) {
   each_line<E>(
       lines, in, out, load, store,
@@ -174,7 +174,7 @@ constexpr size_t key_map() {
 /// Calls `run(from, to, rows, room, threads)` on dense lines, several adjoining short ones at once.
 /// `room` holds `rooms` keys K for each element, and for at least one line more.
 template <class K, class T, class O, class Run>
-void each_dense_line(const Lines& lines, const T* in, O* out, int64_t rooms, Run run,
+void each_dense_line(const SortLines& lines, const T* in, O* out, int64_t rooms, Run run,
                      double ns_each, void* scratch) {
   constexpr int64_t kTogether = 2048;
   const int64_t n = lines.n;
@@ -226,7 +226,7 @@ void convert_keys(KeysFn convert, const T* from, O* to, int64_t n, bool threads)
 
 /// Sorts keys in the place of the results.
 template <class T>
-void sort_dense(const Lines& lines, int64_t kth, void* scratch, const T* in, T* out) {
+void sort_dense(const SortLines& lines, int64_t kth, void* scratch, const T* in, T* out) {
   using K = SignedKey<T>;
   const KeySorts<K>& kernels = key_sorts<K>();
   const int64_t n = lines.n;
@@ -252,7 +252,8 @@ constexpr int64_t kShortPositions = 1 << 15;
 
 /// Sorts keys K that have positions in their lower halves.
 template <class K, class T>
-void argsort_packed(const Lines& lines, int64_t kth, void* scratch, const T* in, uint32_t* out) {
+void argsort_packed(const SortLines& lines, int64_t kth, void* scratch, const T* in,
+                    uint32_t* out) {
   const KeySorts<K>& kernels = key_sorts<K>();
   const PackKeysFn pack =
       sizeof(T) == 1 ? kernels.pack_bytes[KeyOf<T>::kSigned ? 0 : 1] : kernels.pack[key_map<T>()];
@@ -286,7 +287,7 @@ void argsort_packed(const Lines& lines, int64_t kth, void* scratch, const T* in,
 }
 /// Elements of 8 bytes.
 template <class T>
-void argsort_wide(const Lines& lines, void* scratch, const T* in, uint32_t* out) {
+void argsort_wide(const SortLines& lines, void* scratch, const T* in, uint32_t* out) {
   using K = int64_t;
   const KeysFn convert = key_sorts<K>().to_order[key_map<T>()];
   const int64_t n = lines.n;
@@ -304,7 +305,7 @@ void argsort_wide(const Lines& lines, void* scratch, const T* in, uint32_t* out)
 
 /// Sorts bytes by their counts, short lines as numbers of 16 bits.
 template <class T>
-void sort_bytes(const Lines& lines, const T* in, T* out) {
+void sort_bytes(const SortLines& lines, const T* in, T* out) {
   constexpr int64_t kShort = 512;
   const int64_t n = lines.n;
   each_dense_line<int16_t>(
@@ -330,7 +331,7 @@ void sort_bytes(const Lines& lines, const T* in, T* out) {
 
 /// Sorts indices by comparison, for elements without keys.
 template <class T, class O, class Store>
-void sort_by_comparison(const Lines& lines, const T* in, O* out, Store store) {
+void sort_by_comparison(const SortLines& lines, const T* in, O* out, Store store) {
   parallel_for(
       lines.count, 1,
       [&](int64_t begin, int64_t end) {
@@ -341,8 +342,9 @@ void sort_by_comparison(const Lines& lines, const T* in, O* out, Store store) {
         for (; begin < end; ++begin, at.next()) {
           for (int64_t i = 0; i < lines.n; ++i) values[i] = in[at[0] + i * lines.in_stride];
           std::iota(order.begin(), order.end(), 0u);
-          std::stable_sort(order.begin(), order.end(),
-                           [&](uint32_t a, uint32_t b) { return before(values[a], values[b]); });
+          std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+            return sorts_before(values[a], values[b]);
+          });
           for (int64_t i = 0; i < lines.n; ++i)
             out[at[1] + i * lines.out_stride] = store(values, order[i]);
         }
@@ -354,7 +356,7 @@ void run_sort(const KernelArgs& args) {
   auto& a = attrs_as<SortAttrs>(args.attrs);
   const View &in = args.in[0], &out = args.out[0];
   if (out.size() == 0) return;
-  const Lines lines(in, out, a.axis);
+  const SortLines lines(in, out, a.axis);
   dispatch(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (is_complex(TypeToDtype<T>::value)) {
@@ -385,7 +387,7 @@ void run_argsort(const KernelArgs& args) {
   auto& a = attrs_as<SortAttrs>(args.attrs);
   const View &in = args.in[0], &out = args.out[0];
   if (out.size() == 0) return;
-  const Lines lines(in, out, a.axis);
+  const SortLines lines(in, out, a.axis);
   uint32_t* positions = out.as<uint32_t>();
   dispatch(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -439,7 +441,7 @@ bool comes_before(const K& a, const K& b) {
   if constexpr (std::is_integral_v<K>)
     return a < b;
   else
-    return before(a, b);
+    return sorts_before(a, b);
 }
 
 /// Positions of `count` values in sequences of n elements. The searches are interleaved, so that
@@ -557,13 +559,13 @@ size_t argsort_workspace(std::span<const Layout> operands, int, const Attrs* att
   return operands[0].dtype.size() == 8 ? scratch_of<KeyAt>(n) : scratch_of<Packed>(n);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kSortKernels[] = {
     {.op = &op_sort, .run = run_sort, .workspace = sort_workspace, .keeps_order = true},
     {.op = &op_argsort, .run = run_argsort, .workspace = argsort_workspace, .keeps_order = true},
     {.op = &op_searchsorted, .run = run_searchsorted}};
 
 }  // namespace
 
-const std::span<const KernelEntry> sort_kernels = kEntries;
+const std::span<const KernelEntry> sort_kernels = kSortKernels;
 
 }  // namespace mlx::core::cpu

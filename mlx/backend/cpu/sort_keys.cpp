@@ -45,14 +45,14 @@ std::vector<K> sampled_bounds(const K* keys, int64_t n, int64_t parts) {
 
 /// Where the keys of a piece between two bounds are.
 template <class K>
-struct Part {
+struct KeyPart {
   const K* keys;
   int64_t n;
 };
 
 /// Splits keys by all of the bounds [first, last) into last - first + 1 parts.
 template <class K>
-void split_piece(K* keys, K* spare, int64_t n, const K* first, const K* last, Part<K>* parts) {
+void split_piece(K* keys, K* spare, int64_t n, const K* first, const K* last, KeyPart<K>* parts) {
   if (first == last) {
     *parts = {keys, n};
     return;
@@ -70,7 +70,7 @@ void sort_apart(K* keys, K* spare, K* room, int64_t n) {
   const std::vector<K> bounds = sampled_bounds(keys, n, std::min<int64_t>(4 * threads, 128));
   const auto parts = static_cast<int64_t>(bounds.size()) + 1;
   const int64_t pieces = 2 * threads, length = (n + pieces - 1) / pieces;
-  std::vector<Part<K>> split(pieces * parts);
+  std::vector<KeyPart<K>> split(pieces * parts);
   parallel_for(
       pieces, 1,
       [&](int64_t begin, int64_t end) {
@@ -90,7 +90,7 @@ void sort_apart(K* keys, K* spare, K* room, int64_t n) {
     for (int64_t i = begin; i < end; ++i) {
       K* to = room + starts[i];
       for (int64_t p = 0; p < pieces; ++p) {
-        const Part<K>& from = split[p * parts + i];
+        const KeyPart<K>& from = split[p * parts + i];
         to = std::copy(from.keys, from.keys + from.n, to);
       }
     }

@@ -28,7 +28,7 @@ void copy_coefficients(const C* from, int64_t step, int64_t count, bool conjugat
 }
 
 template <class C>
-void fill_row(const SpectrumForm& f, bool conjugate, const C* in, int64_t number, C* to) {
+void fill_spectrum_row(const SpectrumForm& f, bool conjugate, const C* in, int64_t number, C* to) {
   const int64_t length = f.shape.back(), step = f.strides.back();
   const SpectrumForm::Row row = f.row(number);
   const int64_t own = f.half_axis == f.last() ? std::min(f.half, length) : row.beyond ? 0 : length;
@@ -54,7 +54,8 @@ void fill(const KernelArgs& args) {
   parallel_for(
       rows, std::max<int64_t>(1, 4096 / length),
       [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) fill_row(form, a.conjugate, from, r, to + r * length);
+        for (int64_t r = begin; r < end; ++r)
+          fill_spectrum_row(form, a.conjugate, from, r, to + r * length);
       },
       static_cast<double>(rows * length));
 }
@@ -67,10 +68,10 @@ void run_spectrum(const KernelArgs& args) {
     fill<std::complex<float>>(args);
 }
 
-constexpr KernelEntry kEntries[] = {{.op = &op_spectrum, .run = run_spectrum}};
+constexpr KernelEntry kSpectrumKernels[] = {{.op = &op_spectrum, .run = run_spectrum}};
 
 }  // namespace
 
-const std::span<const KernelEntry> spectrum_kernels = kEntries;
+const std::span<const KernelEntry> spectrum_kernels = kSpectrumKernels;
 
 }  // namespace mlx::core::cpu

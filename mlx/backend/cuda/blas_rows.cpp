@@ -20,7 +20,7 @@ using gpu::RowProductPlan;
 struct Algorithm {
   uint64_t data[8];
 };
-struct Found {
+struct FoundRow {
   Algorithm algorithm;
   size_t work_bytes;
   int status;
@@ -41,7 +41,7 @@ struct Cublaslt {
   int (*create_preference)(Preference*) = nullptr;
   int (*destroy_preference)(Preference) = nullptr;
   int (*set_preference)(Preference, int, const void*, size_t) = nullptr;
-  int (*find)(Handle, Product, Matrix, Matrix, Matrix, Matrix, Preference, int, Found*,
+  int (*find)(Handle, Product, Matrix, Matrix, Matrix, Matrix, Preference, int, FoundRow*,
               int*) = nullptr;
   int (*run)(Handle, Product, const void*, const void*, Matrix, const void*, Matrix, const void*,
              const void*, Matrix, void*, Matrix, const Algorithm*, void*, size_t,
@@ -78,13 +78,13 @@ const Cublaslt& cublaslt() {
   return c;
 }
 
-void check_blas(int status, const char* what) {
+void check_blas_rows(int status, const char* what) {
   if (status) fail<ExecutionError>("cuda", what, " gives status ", status);
 }
 
 /// The first plan of a type opens more of the library, and so does the first product.
-enum class Use { plan, product };
-void opened(Dtype::Val type, Use use) {
+enum class RowUse { plan, product };
+void open_row_products(Dtype::Val type, RowUse use) {
   static std::atomic<uint32_t> known = 0;
   const uint32_t bit = 1u << (2 * static_cast<int>(type) + static_cast<int>(use));
   if (!(known.fetch_or(bit) & bit)) gpu::drain_at_exit();
@@ -109,7 +109,7 @@ class LtPlan final : public RowProductPlan {
   // The library's matrices lie column by column: it makes the transposed product, b before a.
   Cublaslt::Matrix b_ = nullptr, a_ = nullptr, out_ = nullptr;
   Cublaslt::Product product_ = nullptr;
-  Found chosen_ = {};
+  FoundRow chosen_ = {};
   mutable std::mutex mutex_;  ///< for the address of the row, which is part of the description
 };
 
@@ -173,14 +173,14 @@ void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
   void* const row = pointer(at.row);
   {
     std::lock_guard lock(mutex_);
-    check_blas(c.set_product(product_, kRowAddress, &row, sizeof(row)),
-               "cublasLtMatmulDescSetAttribute");
-    check_blas(c.run(handle_, product_, &scale, pointer(at.b), b_, pointer(at.a), a_, &nothing,
-                     pointer(at.out), out_, pointer(at.out), out_, &chosen_.algorithm,
-                     pointer(at.work), chosen_.work_bytes, queue.stream()),
-               "cublasLtMatmul");
+    check_blas_rows(c.set_product(product_, kRowAddress, &row, sizeof(row)),
+                    "cublasLtMatmulDescSetAttribute");
+    check_blas_rows(c.run(handle_, product_, &scale, pointer(at.b), b_, pointer(at.a), a_, &nothing,
+                          pointer(at.out), out_, pointer(at.out), out_, &chosen_.algorithm,
+                          pointer(at.work), chosen_.work_bytes, queue.stream()),
+                    "cublasLtMatmul");
   }
-  opened(type_, Use::product);
+  open_row_products(type_, RowUse::product);
 }
 
 }  // namespace
@@ -202,11 +202,11 @@ std::shared_ptr<const RowProductPlan> RowProducts::plan(const RowProduct& produc
     if (!handle_) status = cublaslt().create(&handle_);
     if (!status) made = std::make_shared<const LtPlan>(product, handle_, status);
   });
-  opened(product.type, Use::plan);
+  open_row_products(product.type, RowUse::plan);
   if (status == kNotSupported)
     made = nullptr;
   else
-    check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
+    check_blas_rows(status, "cublasLtMatmulAlgoGetHeuristic");
   plans_.emplace_front(product, std::move(made));
   if (plans_.size() > kMost) {
     forgotten = std::move(plans_.back().second);

@@ -43,11 +43,11 @@ struct Operation {
   CudnnPart part;
   int alpha, beta, convolution, x, w, y;
 };
-constexpr Operation kForward = {CudnnPart::forward, 700, 701, 702, 704, 703, 705};
+constexpr Operation kForwardConv = {CudnnPart::forward, 700, 701, 702, 704, 703, 705};
 constexpr Operation kBackwardData = {CudnnPart::backward_data, 706, 707, 708, 710, 709, 711};
 constexpr Operation kBackwardFilter = {CudnnPart::backward_filter, 712, 713, 714, 716, 715, 717};
 const Operation& operation_of(Result result) {
-  return result == Result::y ? kForward : result == Result::x ? kBackwardData : kBackwardFilter;
+  return result == Result::y ? kForwardConv : result == Result::x ? kBackwardData : kBackwardFilter;
 }
 
 /// Numbers of the library for properties of an engine.
@@ -66,7 +66,7 @@ enum Note : int {
 /// Statuses by their thousands: the library cannot be used, parameters and what it does not
 /// support, and failures.
 bool is_unusable(int status) { return status / 1000 == 1; }
-bool refuses(int status) { return status / 1000 == 2 || status / 1000 == 3; }
+bool refuses_conv(int status) { return status / 1000 == 2 || status / 1000 == 3; }
 bool lacks_memory(int status) { return status == 4003 || status == 4004; }
 void check_cudnn(int status, const char* what) {
   if (lacks_memory(status)) fail<MemoryError>("conv", "cuDNN has no memory for ", what);
@@ -118,7 +118,7 @@ class CudnnPlan final : public ConvolutionPlan {
     const CudnnDescriptor graph = describe(asked);
     status = graph.status();
     if (status == 0) status = choose(graph, asked, kByRules);
-    if (refuses(status) && !graph.status()) status = choose(graph, asked, kFallback);
+    if (refuses_conv(status) && !graph.status()) status = choose(graph, asked, kFallback);
   }
   ~CudnnPlan() override {
     gpu::on_own_stack([&] {
@@ -292,7 +292,7 @@ bool CudaConvolutions::serves() {
   });
   gpu::drain_at_exit();
   // Parts of the library may be missing, or not fit the driver.
-  if (is_unusable(status) || refuses(status)) {
+  if (is_unusable(status) || refuses_conv(status)) {
     state_ = State::refuses;
     return false;
   }
@@ -319,7 +319,7 @@ std::shared_ptr<const ConvolutionPlan> CudaConvolutions::plan(const Convolution&
     made = std::make_shared<const CudnnPlan>(c, *this, hardware_, asked_, status);
   });
   gpu::drain_at_exit();
-  if (refuses(status)) {
+  if (refuses_conv(status)) {
     if (refused_.size() >= kMostRefused) refused_.clear();
     refused_.insert(c);
     return nullptr;

@@ -36,7 +36,7 @@ struct Table {
     }
   }
 };
-Table& table() {
+Table& recent_faults() {
   static Table& t = *new Table;
   return t;
 }
@@ -44,7 +44,7 @@ Table& table() {
 }  // namespace
 
 void note_kernel(gpu::StreamHandle stream, const std::string& name) {
-  Table& t = table();
+  Table& t = recent_faults();
   std::lock_guard lock(t.mutex);
   t.any = true;
   const uint64_t number = ++t.launches;
@@ -56,14 +56,14 @@ void note_kernel(gpu::StreamHandle stream, const std::string& name) {
 }
 
 void note_end(gpu::EventHandle event, gpu::StreamHandle stream) {
-  Table& t = table();
+  Table& t = recent_faults();
   if (!t.any) return;
   std::lock_guard lock(t.mutex);
   t.ends[event] = {stream, t.launches};
 }
 
 void note_reached(gpu::EventHandle event) {
-  Table& t = table();
+  Table& t = recent_faults();
   if (!t.any) return;
   std::lock_guard lock(t.mutex);
   auto it = t.ends.find(event);
@@ -74,7 +74,7 @@ void note_reached(gpu::EventHandle event) {
 }
 
 void note_idle(gpu::StreamHandle stream) {
-  Table& t = table();
+  Table& t = recent_faults();
   if (!t.any) return;
   std::lock_guard lock(t.mutex);
   t.over(stream, t.launches);
@@ -88,7 +88,7 @@ bool is_fault(int status) {
 }
 
 std::string fault_text(const std::string& error) {
-  Table& t = table();
+  Table& t = recent_faults();
   std::lock_guard lock(t.mutex);
   std::string names;
   for (const Known& k : t.running) names += (names.empty() ? "'" : ", '") + k.name + "'";

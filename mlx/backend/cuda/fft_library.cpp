@@ -28,7 +28,7 @@ struct Cufft {
   int (*run)(int, void*, void*, int) = nullptr;
   bool found = false;
 };
-constexpr int kForward = -1, kInverse = 1;
+constexpr int kForwardFft = -1, kInverse = 1;
 
 Cufft open_cufft() {
   Cufft c;
@@ -57,8 +57,8 @@ void check_fft(int status, const char* what) {
 int fft_type(bool complex, bool wide) { return (complex ? 4 : 0) + (wide ? 1 : 0); }
 
 /// The first plan of a kind opens more of the library, and so does the first transform.
-enum class Use { plan, transform };
-void opened(const FftLines& lines, Use use) {
+enum class FftUse { plan, transform };
+void open_fft(const FftLines& lines, FftUse use) {
   static std::atomic<uint32_t> known = 0;
   const int kind = 2 * static_cast<int>(lines.kind) + (lines.wide ? 1 : 0);
   const uint32_t bit = 1u << (2 * kind + static_cast<int>(use));
@@ -66,7 +66,7 @@ void opened(const FftLines& lines, Use use) {
 }
 
 /// Statuses that say what the library does not do: invalid type, value or size, not supported.
-bool refuses(int status) { return status == 3 || status == 4 || status == 8 || status == 16; }
+bool refuses_fft(int status) { return status == 3 || status == 4 || status == 8 || status == 16; }
 constexpr int kNoMemory = 2;
 
 class CufftPlan final : public FftPlan {
@@ -129,10 +129,10 @@ void CufftPlan::run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work)
     check_fft(
         c.run(handle_, reinterpret_cast<void*>(in), reinterpret_cast<void*>(out),
               lines_.kind == FftKind::inverse || lines_.kind == FftKind::hermitian ? kInverse
-                                                                                   : kForward),
+                                                                                   : kForwardFft),
         "cufftXtExec");
   }
-  opened(lines_, Use::transform);
+  open_fft(lines_, FftUse::transform);
 }
 
 }  // namespace
@@ -150,14 +150,14 @@ std::shared_ptr<const FftPlan> CudaFourier::plan(const FftLines& lines) {
   if (refused_.contains(lines)) return nullptr;
   int status = 0;
   auto made = std::make_shared<const CufftPlan>(lines, hardware_, status);
-  if (refuses(status)) {
+  if (refuses_fft(status)) {
     refused_.insert(lines);
     return nullptr;
   }
   if (status == kNoMemory) fail<MemoryError>("fft", "cuFFT has no memory for a plan");
   check_fft(status, "cufftXtMakePlanMany");
   plans_.emplace_front(lines, std::move(made));
-  opened(lines, Use::plan);
+  open_fft(lines, FftUse::plan);
   if (plans_.size() > kMost) {
     forgotten = std::move(plans_.back().second);
     plans_.pop_back();

@@ -77,12 +77,12 @@ std::unique_ptr<const gpu::OpKernel> prepare_collective(const Step& step, Device
 constexpr gpu::KernelEntry entry(const char* op) {
   return {op, find_collective, prepare_collective};
 }
-constexpr gpu::KernelEntry kEntries[] = {
+constexpr gpu::KernelEntry kCollectiveKernels[] = {
     entry("all_sum"),     entry("all_max"),   entry("all_min"),   entry("all_gather"),
     entry("sum_scatter"), entry("broadcast"), entry("all_to_all")};
 
 }  // namespace
 
-const std::span<const gpu::KernelEntry> collective_kernels = kEntries;
+const std::span<const gpu::KernelEntry> collective_kernels = kCollectiveKernels;
 
 }  // namespace mlx::core::cuda

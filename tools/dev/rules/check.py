@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import exceptions, heads, includes, language, lengths, names, titles
+from . import exceptions, heads, includes, language, lengths, names, titles, units
 from .exceptions import Entry
 
 
@@ -99,5 +99,7 @@ def messages(root: Path, fix: bool = False) -> list[str]:
     texts += [f"{t}: a title over {titles.LONGEST} characters" for t in long]
     scripts = {p: (root / p).read_text() for p in files(root) if p.endswith(".py")}
     texts += names.shadowing(scripts)
+    sources = {p: (root / p).read_text() for p in files(root) if p.endswith(".cpp")}
+    texts += units.shared(sources)
     table = includes.Table((root / "docs/architecture.md").read_text())
     return texts + list(includes.faults(root, table))

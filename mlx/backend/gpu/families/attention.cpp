@@ -134,12 +134,12 @@ std::unique_ptr<const OpKernel> prepare_attention(const Step& step, DeviceState&
   return prepare_as<Attention>(step, device);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kAttentionKernels[] = {
     {"scaled_dot_product_attention", find_attention, prepare_attention},
     {"rope", find_rope, prepare_rope}};
 
 }  // namespace
 
-const std::span<const KernelEntry> attention_kernels = kEntries;
+const std::span<const KernelEntry> attention_kernels = kAttentionKernels;
 
 }  // namespace mlx::core::gpu

@@ -9,7 +9,7 @@ namespace mlx::core::gpu {
 namespace {
 
 constexpr int64_t kRowsOfFew = 8;  // of a block
-constexpr int64_t kMostFeatures = 128;
+constexpr int64_t kMostFewFeatures = 128;
 
 /// Keys of a part, by their number alone: bits do not depend on the batch.
 int64_t length_of_part(int64_t keys) { return keys <= 2048 ? 128 : keys <= 16384 ? 256 : 512; }
@@ -77,7 +77,7 @@ bool has_few_queries(const Layout& q, const Layout& k, const Layout& v) {
   constexpr int64_t kMostRows = 16, kMostRowsOfManyKeys = 64, kManyKeys = 1024;
   const int64_t rows = rows_of_head(q, k), features = q.shape[3], width = v.shape[3];
   return q.dtype != float32 && features > 0 && width > 0 &&
-         std::max(features, width) <= kMostFeatures &&
+         std::max(features, width) <= kMostFewFeatures &&
          k.shape[2] <= std::numeric_limits<int>::max() &&
          rows <= (k.shape[2] < kManyKeys ? kMostRows : kMostRowsOfManyKeys);
 }

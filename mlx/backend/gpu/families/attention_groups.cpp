@@ -8,7 +8,7 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kFewestQueries = 64, kMostFeatures = 256, kMostFeaturesOfVjp = 128;
+constexpr int64_t kFewestQueries = 64, kMostGroupFeatures = 256, kMostFeaturesOfVjp = 128;
 constexpr int kStages = 2, kQueriesAtOnce = 64;
 /// Queries of a head have facts up to a multiple of this: whole blocks of the kernel that reads
 /// them.
@@ -63,7 +63,7 @@ int columns_of(const Step& step) {
 }  // namespace
 
 bool has_groups(const Layout& q, const Layout& k, const Layout& v, const DeviceState& device) {
-  return fits(q, k, v, device, kMostFeatures);
+  return fits(q, k, v, device, kMostGroupFeatures);
 }
 bool has_groups_vjp(const Layout& q, const Layout& k, const Layout& v, const DeviceState& device) {
   return fits(q, k, v, device, kMostFeaturesOfVjp);

@@ -8,7 +8,7 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kMostFeatures = 256, kMostFloats = 128;
+constexpr int64_t kMostTileFeatures = 256, kMostFloats = 128;
 
 /// The kernel of float32 that is used as it is. It reads any layout.
 AttentionTiles by_fma(const Step& step, bool has_mask, int64_t blocks) {
@@ -72,7 +72,7 @@ AttentionTiles attention_tiles(const Step& step, const AttentionAttrs& attrs) {
   const int64_t blocks = q.shape[0] * heads * ceil_div(rows, kRowsOfBlock);
   if (floats && attrs.precision == Precision::highest)
     return width <= kMostFloats ? by_fma(step, attrs.has_mask, blocks) : AttentionTiles();
-  if (std::max(features, width) > (floats ? kMostFloats : kMostFeatures)) return {};
+  if (std::max(features, width) > (floats ? kMostFloats : kMostTileFeatures)) return {};
   const int64_t f = ceil_div(features, 16) * 16, w = ceil_div(width, 16) * 16;
   const int64_t most = std::max(f, w);
   // Keys at once, which shared memory bounds.

@@ -13,9 +13,9 @@ namespace {
 
 using device::AttentionVjpArguments;
 
-constexpr int64_t kMostFeatures = 128;
+constexpr int64_t kMostVjpFeatures = 128;
 
-Function kernel(const std::string& call, DeviceState& device) {
+Function vjp_kernel(const std::string& call, DeviceState& device) {
   return device.kernel(
       "attention_vjp",
       cat("MLX_IN_STEP_KERNEL(attention_kernel, AttentionVjpArguments, p) { ", call, "(p); }\n"),
@@ -80,14 +80,14 @@ class AttentionVjp final : public OpKernel {
     Either(const std::string& types, const char* name, bool vectors, bool now, DeviceState& device)
         : other(cat(name, types, "false>")) {
       if (!now) return;
-      kernel.function = gpu::kernel(vectors ? cat(name, types, "true>") : other, device);
+      kernel.function = gpu::vjp_kernel(vectors ? cat(name, types, "true>") : other, device);
       if (!vectors) other.clear();
     }
     void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments,
                 bool aligned) const {
       Kernel chosen = kernel;
       if (!kernel.function || (!aligned && !other.empty()))
-        chosen.function = to.keep(gpu::kernel(other, to.device()));
+        chosen.function = to.keep(gpu::vjp_kernel(other, to.device()));
       chosen.launch(to, std::min<int64_t>(blocks, 1 << 20), arguments);
     }
   };
@@ -106,7 +106,7 @@ bool has_fragments_vjp(const Attrs* attrs, std::span<const Layout> operands, int
   const Layout &q = operands[0], &k = operands[1], &v = operands[2];
   if (!device.hardware->fragments) return false;
   if (q.dtype != float16 && q.dtype != bfloat16) return false;
-  if (std::max(q.shape[3], v.shape[3]) > kMostFeatures || q.shape[3] == 0 || v.shape[3] == 0 ||
+  if (std::max(q.shape[3], v.shape[3]) > kMostVjpFeatures || q.shape[3] == 0 || v.shape[3] == 0 ||
       k.shape[2] == 0 || k.shape[2] > std::numeric_limits<int>::max())
     return false;
   const auto& a = attrs_as<AttentionAttrs>(attrs);
@@ -136,11 +136,11 @@ std::unique_ptr<const OpKernel> prepare_attention_vjp(const Step& step, DeviceSt
   return std::make_unique<const AttentionVjp>(step, device);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kAttentionVjpKernels[] = {
     {"scaled_dot_product_attention_vjp", find_attention_vjp, prepare_attention_vjp}};
 
 }  // namespace
 
-const std::span<const KernelEntry> attention_vjp_kernels = kEntries;
+const std::span<const KernelEntry> attention_vjp_kernels = kAttentionVjpKernels;
 
 }  // namespace mlx::core::gpu

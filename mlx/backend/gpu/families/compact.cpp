@@ -15,15 +15,15 @@ using device::CompactArguments;
 using device::MaskArguments;
 using device::NonzeroArguments;
 
-constexpr int64_t kTile = 2048, kMostChunks = 4096;
+constexpr int64_t kCompactTile = 2048, kMostCompactChunks = 4096;
 
 /// How a mask of n elements is counted: it selects `least` to `most`, of which the positions of
 /// `kept` are written.
-MaskArguments plan(int64_t n, int64_t least, int64_t most, int64_t kept) {
+MaskArguments plan_mask(int64_t n, int64_t least, int64_t most, int64_t kept) {
   MaskArguments p = {};
   p.n = n;
-  const int64_t share = (n + kMostChunks - 1) / kMostChunks;
-  p.chunk = std::max(kTile, (share + kTile - 1) / kTile * kTile);
+  const int64_t share = (n + kMostCompactChunks - 1) / kMostCompactChunks;
+  p.chunk = std::max(kCompactTile, (share + kCompactTile - 1) / kCompactTile * kCompactTile);
   p.chunks = (n + p.chunk - 1) / p.chunk;
   p.least = least;
   p.most = most;
@@ -68,7 +68,7 @@ class OnSelected : public StepKernel<T> {
 
 MaskArguments nonzero_plan(const Attrs* attrs, const Layout& mask) {
   const int64_t count = attrs_as<NonzeroAttrs>(attrs).count;
-  return plan(num_elements(mask.shape), count, count, 0);
+  return plan_mask(num_elements(mask.shape), count, count, 0);
 }
 
 class Nonzero final : public OnSelected<NonzeroArguments> {
@@ -103,29 +103,29 @@ Shape behind(const Layout& l, const Layout& mask) {
 }
 
 /// The mask that selects the slices, their number, and what is moved.
-struct Form {
+struct CompactForm {
   int moved;  ///< operand
   MaskArguments mask;
   int64_t count, row;
   bool elements;  ///< moved as they are found
 };
-Form compact_of(const Attrs* attrs, std::span<const Layout> operands) {
+CompactForm compact_of(const Attrs* attrs, std::span<const Layout> operands) {
   const auto& a = attrs_as<CompactAttrs>(attrs);
   const int64_t row = num_elements(behind(operands[0], operands[1]));
   const bool elements = row == 1 && a.exact;
-  return {
-      0,
-      plan(num_elements(operands[1].shape), a.exact ? a.count : 0, a.count, elements ? 0 : a.count),
-      a.count, row, elements};
+  return {0,
+          plan_mask(num_elements(operands[1].shape), a.exact ? a.count : 0, a.count,
+                    elements ? 0 : a.count),
+          a.count, row, elements};
 }
-Form masked_scatter_of(const Attrs*, std::span<const Layout> operands) {
+CompactForm masked_scatter_of(const Attrs*, std::span<const Layout> operands) {
   const int64_t n = num_elements(operands[1].shape), values = operands[2].shape[0];
   const int64_t count = std::min(n, values), row = num_elements(behind(operands[0], operands[1]));
-  return {2, plan(n, 0, values, row == 1 ? 0 : count), count, row, row == 1};
+  return {2, plan_mask(n, 0, values, row == 1 ? 0 : count), count, row, row == 1};
 }
-using Describe = Form (*)(const Attrs*, std::span<const Layout>);
+using DescribeCompact = CompactForm (*)(const Attrs*, std::span<const Layout>);
 
-template <Describe describe>
+template <DescribeCompact describe>
 class Slices final : public OnSelected<CompactArguments> {
  public:
   Slices(const Step& step, DeviceState& device)
@@ -136,7 +136,7 @@ class Slices final : public OnSelected<CompactArguments> {
   }
 
  private:
-  Slices(const Step& step, const Form& form, DeviceState& device)
+  Slices(const Step& step, const CompactForm& form, DeviceState& device)
       : OnSelected(step, form.mask, 1, device), writes_(form.moved != 0) {
     const Layout &from = step.operands[form.moved], &mask = step.operands[1],
                  &out = step.operands[step.n_inputs];
@@ -177,11 +177,11 @@ class Slices final : public OnSelected<CompactArguments> {
   int64_t values_;
 };
 
-template <Describe describe>
+template <DescribeCompact describe>
 bool find_slices(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                  const DeviceState&, Requirements& needs) {
   const Layout &a = operands[0], &mask = operands[1], &out = operands[n_inputs];
-  const Form form = describe(attrs, operands);
+  const CompactForm form = describe(attrs, operands);
   needs.inputs = {Accepts::any, Accepts::rows};
   if (form.moved != 0) {
     needs.inputs.push_back(Accepts::rows);
@@ -195,7 +195,7 @@ bool find_slices(const Attrs* attrs, std::span<const Layout> operands, int n_inp
          set_axes({&to, 1}, mask.shape, {Strides(a.strides.begin(), a.strides.begin() + split)}) &&
          set_axes({&to, 1}, behind(a, mask), {Strides(a.strides.begin() + split, a.strides.end())});
 }
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kCompactKernels[] = {
     {"nonzero", find_nonzero, prepare_as<Nonzero>},
     {"compact", find_slices<compact_of>, prepare_as<Slices<compact_of>>},
     {"masked_scatter", find_slices<masked_scatter_of>, prepare_as<Slices<masked_scatter_of>>},
@@ -203,6 +203,6 @@ constexpr KernelEntry kEntries[] = {
 
 }  // namespace
 
-const std::span<const KernelEntry> compact_kernels = kEntries;
+const std::span<const KernelEntry> compact_kernels = kCompactKernels;
 
 }  // namespace mlx::core::gpu

@@ -108,8 +108,8 @@ LibraryPlan library_plan(const Attrs* attrs, std::span<const Layout> operands,
 }
 
 template <bool weight>
-bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-          const DeviceState& device, Requirements& needs) {
+bool find_conv(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+               const DeviceState& device, Requirements& needs) {
   const Layout& out = operands[n_inputs];
   if (!is_inexact(out.dtype) || is_complex(out.dtype) || operands[0].dtype != out.dtype ||
       operands[1].dtype != out.dtype || !all_in_rows(operands, n_inputs, needs))
@@ -130,7 +130,7 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
   return true;
 }
 template <bool weight>
-std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
+std::unique_ptr<const OpKernel> prepare_conv(const Step& step, DeviceState& device) {
   const std::span<const Layout> operands(step.operands.data(), step.operands.size());
   const ConvArguments p = geometry_of(step.attrs.get(), operands, weight);
   const Attrs* attrs = step.attrs.get();
@@ -143,11 +143,11 @@ std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
   return std::make_unique<const ConvKernel>(step, weight, device);
 }
 
-constexpr KernelEntry kEntries[] = {{"conv", find<false>, prepare<false>},
-                                    {"conv_weight", find<true>, prepare<true>}};
+constexpr KernelEntry kConvKernels[] = {{"conv", find_conv<false>, prepare_conv<false>},
+                                        {"conv_weight", find_conv<true>, prepare_conv<true>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> conv_kernels = kEntries;
+const std::span<const KernelEntry> conv_kernels = kConvKernels;
 
 }  // namespace mlx::core::gpu

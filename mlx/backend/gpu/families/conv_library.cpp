@@ -12,9 +12,9 @@ namespace {
 using device::ConvArguments;
 using Result = Convolution::Result;
 
-constexpr int64_t kAlign = 16;    // of addresses, for the library
-constexpr int64_t kChannels = 8;  // 16-bit channels of a pixel that are read at once
-constexpr int64_t kPart = 256;    // of parts of the workspace
+constexpr int64_t kLibraryAlign = 16;  // of addresses, for the library
+constexpr int64_t kChannels = 8;       // 16-bit channels of a pixel that are read at once
+constexpr int64_t kPart = 256;         // of parts of the workspace
 
 bool all_ones(const int64_t (&list)[3]) { return list[0] == 1 && list[1] == 1 && list[2] == 1; }
 
@@ -163,7 +163,7 @@ class LibraryConvolution final : public StepKernel<ConvArguments> {
       to.device().hardware->copy(Hardware::Way::within, static_cast<uint64_t>(q.out), out,
                                  bytes_[2], to.stream());
   }
-  static bool is_aligned(int64_t address) { return address % kAlign == 0; }
+  static bool is_aligned(int64_t address) { return address % kLibraryAlign == 0; }
   /// An operand, or a copy of one whose address the library does not read: memory of others may
   /// begin anywhere.
   static uint64_t readable(const Enqueue& to, int64_t address, size_t bytes) {

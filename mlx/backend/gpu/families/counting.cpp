@@ -17,12 +17,12 @@ constexpr int64_t kManyThreads = 1 << 15, kMostParts = 4096;
 constexpr int64_t kManyBlocks = 1024;  // which add up at once
 
 /// The counts of a step.
-struct Form {
+struct CountForm {
   const CountAttrs& attrs;
   const Layout& in;
   const Layout* edges = nullptr;
   const Layout* weights = nullptr;
-  Form(const Attrs* a, std::span<const Layout> operands, int n_inputs)
+  CountForm(const Attrs* a, std::span<const Layout> operands, int n_inputs)
       : attrs(attrs_as<CountAttrs>(a)), in(operands[0]) {
     const int next = attrs.bins == Bins::values ? 1 : 2;
     if (next == 2) edges = &operands[1];
@@ -71,7 +71,7 @@ class CountKernel final : public StepKernel<CountArguments> {
  public:
   CountKernel(const Step& step, DeviceState& device)
       : StepKernel(step), unsigned_(step.operands[0].dtype == uint64) {
-    const Form form(step.attrs.get(), found_operands(step), step.n_inputs);
+    const CountForm form(step.attrs.get(), found_operands(step), step.n_inputs);
     p = form.plan();
     bind(p.in, 0);
     bind(p.edges, form.edges ? 1 : -1);
@@ -118,14 +118,14 @@ class CountKernel final : public StepKernel<CountArguments> {
 
 bool find_count(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                 const DeviceState&, Requirements& needs) {
-  needs.workspace = Form(attrs, operands, n_inputs).workspace();
+  needs.workspace = CountForm(attrs, operands, n_inputs).workspace();
   return all_in_rows(operands, n_inputs, needs);
 }
 
-constexpr KernelEntry kEntries[] = {{"count", find_count, prepare_as<CountKernel>}};
+constexpr KernelEntry kCountingKernels[] = {{"count", find_count, prepare_as<CountKernel>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> counting_kernels = kEntries;
+const std::span<const KernelEntry> counting_kernels = kCountingKernels;
 
 }  // namespace mlx::core::gpu

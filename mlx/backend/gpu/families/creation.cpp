@@ -55,11 +55,11 @@ bool find_random(const Attrs*, std::span<const Layout> operands, int n_inputs, c
   return all_in_rows(operands, n_inputs, needs);
 }
 
-constexpr KernelEntry kEntries[] = {{"arange", find_arange, prepare_as<Arange>},
-                                    {"random_bits", find_random, prepare_random}};
+constexpr KernelEntry kCreationKernels[] = {{"arange", find_arange, prepare_as<Arange>},
+                                            {"random_bits", find_random, prepare_random}};
 
 }  // namespace
 
-const std::span<const KernelEntry> creation_kernels = kEntries;
+const std::span<const KernelEntry> creation_kernels = kCreationKernels;
 
 }  // namespace mlx::core::gpu

@@ -38,10 +38,10 @@ std::unique_ptr<const OpKernel> prepare_delta(const Step& step, DeviceState& dev
   return delta;
 }
 
-constexpr KernelEntry kEntries[] = {{"gated_delta_update", find_delta, prepare_delta}};
+constexpr KernelEntry kDeltaKernels[] = {{"gated_delta_update", find_delta, prepare_delta}};
 
 }  // namespace
 
-const std::span<const KernelEntry> delta_kernels = kEntries;
+const std::span<const KernelEntry> delta_kernels = kDeltaKernels;
 
 }  // namespace mlx::core::gpu

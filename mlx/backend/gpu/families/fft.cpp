@@ -20,7 +20,7 @@ using device::FftArguments;
 constexpr int64_t kFewParts = 64;  // which the library is called for one by one
 
 /// How a step is transformed.
-struct Form {
+struct FftForm {
   FftLines lines;
   int64_t outer, inner, length_in, length_out;
   bool dense;                 // the library can read the input, if its address is right
@@ -28,7 +28,7 @@ struct Form {
   int64_t size_in, size_out;  // of elements
   double scale;
 
-  Form(const FftAttrs& a, const Layout& in, const Layout& out)
+  FftForm(const FftAttrs& a, const Layout& in, const Layout& out)
       : size_in(in.dtype.size()), size_out(out.dtype.size()), scale(a.scale) {
     const Shape& s = out.shape;
     const FftShape counts(a, out);
@@ -133,14 +133,14 @@ class FftKernel final : public StepKernel<FftArguments> {
     return plan;
   }
 
-  Form form_;
+  FftForm form_;
   KernelOn<FftArguments> gather_;
   std::shared_ptr<const FftPlan> plan_, gathered_;
   int workspace_;
 };
 
 /// The temporary memory of the library's plans for a step, if it has them.
-std::optional<size_t> library_work(const Form& form, Hardware& hardware) {
+std::optional<size_t> library_work(const FftForm& form, Hardware& hardware) {
   FourierLibrary* library = hardware.fourier();
   if (!library) return {};
   size_t work = 0;
@@ -158,7 +158,7 @@ bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs
   const auto& a = attrs_as<FftAttrs>(attrs);
   const Layout &in = operands[0], &out = operands[n_inputs];
   if (!is_rows(out)) return false;
-  const Form form(a, in, out);
+  const FftForm form(a, in, out);
   if (form.empty()) return true;
   const auto work = library_work(form, *device.hardware);
   if (!work) return find_fft_passes(attrs, in, out, device, needs);
@@ -167,15 +167,15 @@ bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs
   return true;
 }
 std::unique_ptr<const OpKernel> prepare_fft(const Step& step, DeviceState& device) {
-  const Form form(attrs_as<FftAttrs>(step.attrs.get()), step.operands[0], step.operands[1]);
+  const FftForm form(attrs_as<FftAttrs>(step.attrs.get()), step.operands[0], step.operands[1]);
   if (!form.empty() && !library_work(form, *device.hardware))
     return prepare_fft_passes(step, device);
   return prepare_as<FftKernel>(step, device);
 }
-constexpr KernelEntry kEntries[] = {{"fft", find_fft, prepare_fft}};
+constexpr KernelEntry kFftKernels[] = {{"fft", find_fft, prepare_fft}};
 
 }  // namespace
 
-const std::span<const KernelEntry> fft_kernels = kEntries;
+const std::span<const KernelEntry> fft_kernels = kFftKernels;
 
 }  // namespace mlx::core::gpu

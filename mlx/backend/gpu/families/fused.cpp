@@ -8,8 +8,8 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kThreads = 256;
-constexpr int64_t kLeastSide = 16, kLeastTiled = 4096;  // elements of what tiles pay for
+constexpr int64_t kFusedThreads = 256;
+constexpr int64_t kLeastTiledSide = 16, kLeastTiled = 4096;  // elements of what tiles pay for
 
 bool is_wide(int64_t count) { return count > INT64_C(0x7fffffff); }
 
@@ -28,14 +28,14 @@ bool is_along(Walk w) { return w == Walk::dense || w == Walk::rows; }
 /// The axis, of `shape`, along which an operand's elements are neighbours; or -1.
 int across_axis(const Shape& shape, const Strides& strides) {
   for (size_t d = 0; d + 1 < shape.size(); ++d)
-    if (strides[d] == 1 && shape[d] >= kLeastSide) return static_cast<int>(d);
+    if (strides[d] == 1 && shape[d] >= kLeastTiledSide) return static_cast<int>(d);
   return -1;
 }
 /// Plans tiles, of at most `most` bytes, for inputs across the last axis, along which a cache line
 /// has one element.
 void plan_tiles(const Program& p, const Shape& shape, const std::vector<Strides>& strides,
                 int64_t most, ProgramForm& form) {
-  if (shape.back() < kLeastSide || num_elements(shape) < kLeastTiled) return;
+  if (shape.back() < kLeastTiledSide || num_elements(shape) < kLeastTiled) return;
   for (size_t k = p.inputs.size(); k < form.operands.size(); ++k)
     if (!is_along(form.operands[k])) return;
   int64_t bytes = 0;
@@ -112,7 +112,7 @@ int64_t word(double x) { return std::bit_cast<int64_t>(x); }
 }  // namespace
 
 int64_t blocks_for(int64_t count) {
-  return std::min<int64_t>((count + kThreads - 1) / kThreads, 1 << 16);
+  return std::min<int64_t>((count + kFusedThreads - 1) / kFusedThreads, 1 << 16);
 }
 
 void Kernel::launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments) const {
@@ -162,7 +162,7 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
                        tiles(shape[form_.tile_axis])
                  : 0;
   } else {
-    const int64_t a_block = kThreads * unrolled(step.program, form_) * form_.vector;
+    const int64_t a_block = kFusedThreads * unrolled(step.program, form_) * form_.vector;
     all = (count_ + a_block - 1) / a_block;
   }
   // Enough blocks to fill the device several times over; each goes on with what is left. Blocks

@@ -102,8 +102,8 @@ class GatherProduct final : public StepKernel<GatherProductArguments> {
 };
 
 template <bool segments>
-bool find(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState& device,
-          Requirements& needs) {
+bool find_gather_mm(const Attrs*, std::span<const Layout> operands, int n_inputs,
+                    const DeviceState& device, Requirements& needs) {
   const Layout& out = operands[n_inputs];
   if (operands[0].dtype != out.dtype || operands[1].dtype != out.dtype || !is_rows(out))
     return false;
@@ -119,11 +119,12 @@ bool find(const Attrs*, std::span<const Layout> operands, int n_inputs, const De
   }
 }
 
-constexpr KernelEntry kEntries[] = {{"gather_mm", find<false>, prepare_as<GatherProduct<false>>},
-                                    {"segmented_mm", find<true>, prepare_as<GatherProduct<true>>}};
+constexpr KernelEntry kGatherProductKernels[] = {
+    {"gather_mm", find_gather_mm<false>, prepare_as<GatherProduct<false>>},
+    {"segmented_mm", find_gather_mm<true>, prepare_as<GatherProduct<true>>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> gather_product_kernels = kEntries;
+const std::span<const KernelEntry> gather_product_kernels = kGatherProductKernels;
 
 }  // namespace mlx::core::gpu

@@ -10,11 +10,11 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kAlign = 256;  // bytes
+constexpr int64_t kGroupedAlign = 256;  // bytes
 /// Fewer rows than this are bound by reading the matrices, which other kernels do.
 constexpr int64_t kLeastRows = 64, kLeastRowsOfMatrix = 4;
 /// Narrower products fill no tile of the library.
-constexpr int64_t kLeastSide = 16;
+constexpr int64_t kLeastGroupedSide = 16;
 /// Rows of a tile: more waste fewer reads of a matrix, fewer waste less of a matrix's last tile.
 constexpr int64_t kShortTile = 64, kLongTile = 128;
 
@@ -31,7 +31,9 @@ RadixProblem order_of(const GroupedProblem& q, const DeviceState& device) {
 }  // namespace
 
 bool GroupedProblem::served(const DeviceState& device) const {
-  const auto whole = [&](int64_t n) { return n >= kLeastSide && n * dtype.size() % 16 == 0; };
+  const auto whole = [&](int64_t n) {
+    return n >= kLeastGroupedSide && n * dtype.size() % 16 == 0;
+  };
   return whole(n) && whole(k) && m > 0 && matrices > 0 && matrices < INT32_MAX &&
          positions * m >= std::max(kLeastRows, kLeastRowsOfMatrix * matrices) &&
          order_of(*this, device).fits() && (rows_in_place || has_products(*device.hardware, dtype));
@@ -58,7 +60,7 @@ GroupedProducts::GroupedProducts(const GroupedProblem& problem, const DeviceStat
   int64_t end = 0;
   auto take = [&](int64_t bytes) {
     const int64_t at = end;
-    end += (bytes + kAlign - 1) / kAlign * kAlign;
+    end += (bytes + kGroupedAlign - 1) / kGroupedAlign * kGroupedAlign;
     return at;
   };
   p.keys = take(p.positions * 4);

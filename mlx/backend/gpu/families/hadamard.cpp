@@ -12,16 +12,16 @@ namespace {
 
 using device::HadamardArguments;
 
-constexpr int64_t kSlots = 4096;  // elements of a block
+constexpr int64_t kHadamardSlots = 4096;  // elements of a block
 
-HadamardArguments plan(const Attrs* attrs, const Layout& in) {
+HadamardArguments plan_hadamard(const Attrs* attrs, const Layout& in) {
   const auto& a = attrs_as<HadamardAttrs>(attrs);
   HadamardArguments p = {};
   const auto [m, power] = hadamard_order(in.shape.empty() ? 1 : in.shape.back());
   p.count = num_elements(in.shape);
   p.m = m;
   p.power = power;
-  p.tile = std::min(power, kSlots);
+  p.tile = std::min(power, kHadamardSlots);
   std::ranges::copy(hadamard_signs(m, a.transposed), p.signs);
   p.scale = a.scale;
   return p;
@@ -33,11 +33,11 @@ class HadamardKernel final : public StepKernel<HadamardArguments> {
  public:
   HadamardKernel(const Step& step, DeviceState& device) : StepKernel(step) {
     const Dtype type = step.operands[0].dtype;
-    p = plan(step.attrs.get(), step.operands[0]);
+    p = plan_hadamard(step.attrs.get(), step.operands[0]);
     bind(p.in, 0);
     bind(p.out, 1);
     kernel = kernels::hadamard_tiles(device, type, whole(p));
-    blocks = blocks_of(p.count, kSlots);
+    blocks = blocks_of(p.count, kHadamardSlots);
     if (whole(p)) return;
     bind(p.work, step.workspace);
     if (p.tile < p.power) stage_ = kernels::hadamard_stage(device, type);
@@ -56,18 +56,18 @@ class HadamardKernel final : public StepKernel<HadamardArguments> {
 
 bool find_hadamard(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                    const DeviceState&, Requirements& needs) {
-  const HadamardArguments p = plan(attrs, operands[0]);
+  const HadamardArguments p = plan_hadamard(attrs, operands[0]);
   needs.in_place = 1;
   if (!whole(p))
     needs.workspace = static_cast<size_t>(p.count) * (operands[n_inputs].dtype == float64 ? 8 : 4);
   return all_in_rows(operands, n_inputs, needs);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kHadamardKernels[] = {
     {"hadamard_transform", find_hadamard, prepare_as<HadamardKernel>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> hadamard_kernels = kEntries;
+const std::span<const KernelEntry> hadamard_kernels = kHadamardKernels;
 
 }  // namespace mlx::core::gpu

@@ -153,9 +153,9 @@ bool in_pieces(const Gather& g, Dtype t) {
          whole(g.positions, g.position_strides);
 }
 
-using Form = Gather (*)(const Attrs*, std::span<const Layout>, int);
+using GatherForm = Gather (*)(const Attrs*, std::span<const Layout>, int);
 
-template <Form form>
+template <GatherForm form>
 class GatherKernel final : public StepKernel<GatherArguments> {
  public:
   GatherKernel(const Step& step, DeviceState& device) : StepKernel(step) {
@@ -187,9 +187,9 @@ class GatherKernel final : public StepKernel<GatherArguments> {
   KernelOn<device::OffsetsArguments> check_;
 };
 
-template <Form form>
-bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, const DeviceState&,
-          Requirements&) {
+template <GatherForm form>
+bool find_gather(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                 const DeviceState&, Requirements&) {
   GatherArguments p = {};
   Indices indices;
   return is_rows(operands[n_inputs]) && form(attrs, operands, n_inputs).plan(operands, p, indices);
@@ -201,15 +201,15 @@ Gather dynamic_slice_of(const Attrs* attrs, std::span<const Layout> operands, in
   return {{}, {}, s.slice_size, {}, {}, a.strides, slice_axes(s, 1, a), "slice"};
 }
 
-constexpr KernelEntry kEntries[] = {
-    {"take", find<take_of>, prepare_as<GatherKernel<take_of>>},
-    {"gather", find<gather_of>, prepare_as<GatherKernel<gather_of>>},
-    {"dynamic_slice", find<dynamic_slice_of>, prepare_as<GatherKernel<dynamic_slice_of>>},
-    {"take_along_axis", find<along_axis_of>, prepare_as<GatherKernel<along_axis_of>>},
+constexpr KernelEntry kIndexKernels[] = {
+    {"take", find_gather<take_of>, prepare_as<GatherKernel<take_of>>},
+    {"gather", find_gather<gather_of>, prepare_as<GatherKernel<gather_of>>},
+    {"dynamic_slice", find_gather<dynamic_slice_of>, prepare_as<GatherKernel<dynamic_slice_of>>},
+    {"take_along_axis", find_gather<along_axis_of>, prepare_as<GatherKernel<along_axis_of>>},
 };
 
 }  // namespace
 
-const std::span<const KernelEntry> index_kernels = kEntries;
+const std::span<const KernelEntry> index_kernels = kIndexKernels;
 
 }  // namespace mlx::core::gpu

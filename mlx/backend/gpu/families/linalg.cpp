@@ -197,8 +197,8 @@ class FactoredKernel final : public StepKernel<FactorArguments> {
 };
 
 template <Problem problem>
-bool find(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState& device,
-          Requirements& needs) {
+bool find_linalg(const Attrs*, std::span<const Layout> operands, int n_inputs,
+                 const DeviceState& device, Requirements& needs) {
   const Systems s(operands, n_inputs);
   const Dtype type = operands[0].dtype;
   const bool known = type == float32 || type == float64 || type == complex64 || type == complex128;
@@ -215,19 +215,19 @@ bool find(const Attrs*, std::span<const Layout> operands, int n_inputs, const De
   return true;
 }
 template <Problem problem>
-std::unique_ptr<const OpKernel> prepare(const Step& step, DeviceState& device) {
+std::unique_ptr<const OpKernel> prepare_linalg(const Step& step, DeviceState& device) {
   if (Systems(found_operands(step), step.n_inputs).are_small())
     return prepare_as<SystemKernel<problem>>(step, device);
   return prepare_as<FactoredKernel<problem>>(step, device);
 }
 
-constexpr KernelEntry kEntries[] = {
-    {"cholesky", find<Problem::cholesky>, prepare<Problem::cholesky>},
-    {"inv", find<Problem::inverse>, prepare<Problem::inverse>},
-    {"solve", find<Problem::solution>, prepare<Problem::solution>}};
+constexpr KernelEntry kLinalgKernels[] = {
+    {"cholesky", find_linalg<Problem::cholesky>, prepare_linalg<Problem::cholesky>},
+    {"inv", find_linalg<Problem::inverse>, prepare_linalg<Problem::inverse>},
+    {"solve", find_linalg<Problem::solution>, prepare_linalg<Problem::solution>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> linalg_kernels = kEntries;
+const std::span<const KernelEntry> linalg_kernels = kLinalgKernels;
 
 }  // namespace mlx::core::gpu

@@ -22,7 +22,7 @@ constexpr int64_t kManyElements = 4096;
 int64_t bytes_of(const Layout& l) {
   return num_elements(l.shape) * static_cast<int64_t>(l.dtype.size());
 }
-int64_t aligned(int64_t bytes) {
+int64_t loop_aligned(int64_t bytes) {
   constexpr auto kAlignment = static_cast<int64_t>(kRoutineAlignment);
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -52,7 +52,7 @@ struct Memory {
       const bool carried = k < static_cast<size_t>(a.carried);
       places.push_back(carried || is_staged(outputs[k]) ? bytes : -1);
       if (places.back() < 0) continue;
-      bytes += aligned(carried ? bytes_of(outputs[k]) : slice_bytes(outputs[k]));
+      bytes += loop_aligned(carried ? bytes_of(outputs[k]) : slice_bytes(outputs[k]));
     }
   }
 };
@@ -151,9 +151,9 @@ class PreparedFunction {
   size_t records_ = 0;
 };
 
-class ScanKernel final : public OpKernel {
+class LoopKernel final : public OpKernel {
  public:
-  ScanKernel(const Step& step, DeviceState& device, const PreparedFunction::Prepare& prepare)
+  LoopKernel(const Step& step, DeviceState& device, const PreparedFunction::Prepare& prepare)
       : step_(step),
         attrs_(control_of(step_.attrs.get())),
         function_(step_, attrs_.carried, device, prepare),
@@ -233,7 +233,7 @@ class ScanKernel final : public OpKernel {
   SmallVector<int64_t, 16> slice_bytes_;
 };
 
-bool find_scan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+bool find_loop(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState&, Requirements& needs) {
   const Memory memory(operands.subspan(static_cast<size_t>(n_inputs)), control_of(attrs));
   needs.workspace = static_cast<size_t>(memory.bytes);
@@ -242,7 +242,7 @@ bool find_scan(const Attrs* attrs, std::span<const Layout> operands, int n_input
 /// Functions that are planned for the host run there.
 std::unique_ptr<const OpKernel> prepare_on_host(const Step&, DeviceState&) { return nullptr; }
 
-constexpr KernelEntry kEntries[] = {{"scan_loop", find_scan, prepare_on_host}};
+constexpr KernelEntry kLoopKernels[] = {{"scan_loop", find_loop, prepare_on_host}};
 
 }  // namespace
 
@@ -267,9 +267,9 @@ bool runs_loop(const Step& step, const std::function<bool(const Step&)>& has_ker
 std::unique_ptr<const OpKernel> prepare_loop(
     const Step& step, DeviceState& device,
     const std::function<std::unique_ptr<const OpKernel>(const Step&)>& prepare) {
-  return std::make_unique<const ScanKernel>(step, device, prepare);
+  return std::make_unique<const LoopKernel>(step, device, prepare);
 }
 
-const std::span<const KernelEntry> loop_kernels = kEntries;
+const std::span<const KernelEntry> loop_kernels = kLoopKernels;
 
 }  // namespace mlx::core::gpu

@@ -22,8 +22,8 @@ Layout broadcast(const Layout& l, const Shape& shape) {
 }
 
 /// `c`: the addend, or null. False where the batch has more axes than the kernel takes.
-bool plan(const Layout& a, const Layout& b, const Layout* c, const Layout& out,
-          MatmulArguments& p) {
+bool plan_product(const Layout& a, const Layout& b, const Layout* c, const Layout& out,
+                  MatmulArguments& p) {
   const size_t rank = out.shape.size(), batch = rank - 2;
   p.m = out.shape[rank - 2];
   p.n = out.shape[rank - 1];
@@ -114,7 +114,7 @@ constexpr int64_t kManyCalls = 64;
 bool plan_blas(const Operands& x, const DeviceState& device, LibraryProducts& to) {
   // The result takes the place of the addend: its strides are walked beside those of the operands.
   MatmulArguments p = {};
-  if (!has_products(*device.hardware, x.out.dtype) || !plan(x.a, x.b, &x.out, x.out, p) ||
+  if (!has_products(*device.hardware, x.out.dtype) || !plan_product(x.a, x.b, &x.out, x.out, p) ||
       p.m * p.n * p.k * p.batch_count == 0)
     return false;
   Gemm& g = to.gemm;
@@ -182,7 +182,7 @@ class MatmulKernel final : public StepKernel<MatmulArguments> {
  public:
   MatmulKernel(const Step& step, DeviceState& device) : StepKernel(step) {
     const Operands x(found_operands(step), adds);
-    plan(x.a, x.b, x.c, x.out, p);
+    plan_product(x.a, x.b, x.c, x.out, p);
     p.alpha = 1;
     if constexpr (adds) {
       const auto& a = attrs_as<AddmmAttrs>(step.attrs.get());
@@ -247,8 +247,8 @@ class MatmulKernel final : public StepKernel<MatmulArguments> {
 };
 
 template <bool adds>
-bool find(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
-          Requirements& needs) {
+bool find_product(const Attrs* attrs, std::span<const Layout> operands, int,
+                  const DeviceState& device, Requirements& needs) {
   const Operands x(operands, adds);
   MatmulArguments p = {};
   // Copies that the library can read: bits do not depend on the layout of an operand.
@@ -267,14 +267,15 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int, const Devic
   }
   return x.a.dtype == x.out.dtype && x.b.dtype == x.out.dtype &&
          (!adds || x.c->dtype == x.out.dtype) && x.a.shape.size() >= 2 && x.b.shape.size() >= 2 &&
-         is_rows(x.out) && plan(x.a, x.b, x.c, x.out, p);
+         is_rows(x.out) && plan_product(x.a, x.b, x.c, x.out, p);
 }
 
-constexpr KernelEntry kEntries[] = {{"matmul", find<false>, prepare_as<MatmulKernel<false>>},
-                                    {"addmm", find<true>, prepare_as<MatmulKernel<true>>}};
+constexpr KernelEntry kMatmulKernels[] = {
+    {"matmul", find_product<false>, prepare_as<MatmulKernel<false>>},
+    {"addmm", find_product<true>, prepare_as<MatmulKernel<true>>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> matmul_kernels = kEntries;
+const std::span<const KernelEntry> matmul_kernels = kMatmulKernels;
 
 }  // namespace mlx::core::gpu

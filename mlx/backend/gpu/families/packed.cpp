@@ -21,12 +21,12 @@ using device::PackedProductArguments;
 bool is_short_float(Dtype t) { return t == float16 || t == bfloat16 || t == float32; }
 
 /// Mode and bits in the source of a kernel.
-std::string form_of(const Packing& p) {
+std::string packed_form(const Packing& p) {
   constexpr const char* names[] = {"affine", "mxfp4", "mxfp8", "nvfp4"};
   return cat("Packed::", names[static_cast<int>(p.mode)], ", ", p.bits);
 }
-Function kernel(const char* declared, const char* arguments, const std::string& call,
-                DeviceState& device) {
+Function packed_kernel(const char* declared, const char* arguments, const std::string& call,
+                       DeviceState& device) {
   return device.kernel("packed",
                        cat(declared, "(packed_kernel, ", arguments, ", p) { ", call, "(p); }\n"),
                        "packed_kernel");
@@ -54,10 +54,10 @@ class PackKernel final : public OpKernel {
     std::string call = cat(kind == pack    ? "quantize<"
                            : kind == round ? "quantize_round<"
                                            : "dequantize<",
-                           form_of(packing), ", ");
+                           packed_form(packing), ", ");
     if (kind == unpack) call += cat(element_type(step.operands[1].dtype), ", ");
     call += cat(element_type(kind == unpack ? out.dtype : in.dtype), ">");
-    kernel_.function = kernel("MLX_KERNEL", "PackedArguments", call, device);
+    kernel_.function = packed_kernel("MLX_KERNEL", "PackedArguments", call, device);
     blocks_ = blocks_for(arguments_.count / (kind == unpack ? kUnpacked : packing.group));
   }
   void launch(const Enqueue& to, std::span<const uint64_t> operands) const override {
@@ -90,8 +90,8 @@ class PackKernel final : public OpKernel {
 Shape leading(const Layout& l) { return {l.shape.begin(), l.shape.end() - 2}; }
 
 /// A product without the indices of matrices. False where there are too many axes.
-bool plan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, bool gathers,
-          PackedProductArguments& p) {
+bool plan_packed(const Attrs* attrs, std::span<const Layout> operands, int n_inputs, bool gathers,
+                 PackedProductArguments& p) {
   const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
   const Layout &x = operands[0], &w = operands[1], &out = operands[n_inputs];
   p.m = x.shape[x.shape.size() - 2];
@@ -173,10 +173,10 @@ class Unpack {
     affine_ = packing.affine();
     bits_ = packing.bits;
     unit_size_ = unit.size();
-    kernel_.function = kernel("MLX_KERNEL", "PackedArguments",
-                              cat("dequantize<", form_of(packing), ", ", element_type(unit), ", ",
-                                  element_type(type), ">"),
-                              device);
+    kernel_.function = packed_kernel("MLX_KERNEL", "PackedArguments",
+                                     cat("dequantize<", packed_form(packing), ", ",
+                                         element_type(unit), ", ", element_type(type), ">"),
+                                     device);
   }
   /// `count` elements from `first` on, which begins a group. `address`: of an operand of the step.
   template <class F>
@@ -253,7 +253,7 @@ class UnpackedProduct final : public OpKernel {
   bool transpose_ = false;
 };
 
-bool set_indices(std::span<const Layout> operands, int n_inputs, Indices& to) {
+bool set_packed_indices(std::span<const Layout> operands, int n_inputs, Indices& to) {
   const int lhs = n_inputs - 2, rhs = n_inputs - 1;
   return to.set("gather_qmm", operands, operands[lhs].shape,
                 {{lhs, 0, operands[0].shape[0], 1, 1}, {rhs, 0, operands[1].shape[0], 1, 1}});
@@ -281,7 +281,7 @@ GroupedProblem grouped_problem(const Attrs* attrs, std::span<const Layout> opera
           .transposed = attrs_as<QuantizedMatmulAttrs>(attrs).transpose,
           .columns = p.n};
 }
-GroupedUnpacked plan_grouped(GroupedProblem q, const DeviceState& device) {
+GroupedUnpacked plan_grouped_packed(GroupedProblem q, const DeviceState& device) {
   constexpr int64_t kSome = 16;
   const int64_t most = 4 * device.hardware->cache;
   if (!q.served(device)) return {};
@@ -296,9 +296,9 @@ GroupedUnpacked plan_grouped(GroupedProblem q, const DeviceState& device) {
 
 class GroupedPackedProduct final : public OpKernel {
  public:
-  GroupedPackedProduct(const Step& step, const PackedProductArguments& p, GroupedUnpacked plan,
-                       DeviceState& device)
-      : plan_(std::move(plan)),
+  GroupedPackedProduct(const Step& step, const PackedProductArguments& p,
+                       GroupedUnpacked plan_packed, DeviceState& device)
+      : plan_(std::move(plan_packed)),
         unpack_(step, p.w, device),
         transpose_(attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).transpose),
         workspace_(step.workspace),
@@ -306,7 +306,7 @@ class GroupedPackedProduct final : public OpKernel {
         matrices_(step.operands[1].shape[0]),
         n_(p.n),
         k_(p.k) {
-    set_indices({step.operands.data(), step.operands.size()}, step.n_inputs, indices_);
+    set_packed_indices({step.operands.data(), step.operands.size()}, step.n_inputs, indices_);
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
     plan_.products->prepare(device);
     element_ = step.operands[0].dtype.size();
@@ -356,7 +356,7 @@ class PackedGroupsProduct final : public OpKernel {
         affine_(attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).packing.affine()),
         workspace_(step.workspace),
         out_(step.n_inputs) {
-    set_indices({step.operands.data(), step.operands.size()}, step.n_inputs, indices_);
+    set_packed_indices({step.operands.data(), step.operands.size()}, step.n_inputs, indices_);
     for (const Layout& l : step.operands) offsets_.push_back(l.offset * l.dtype.size());
     groups_.prepare(device);
   }
@@ -390,13 +390,13 @@ class PackedProduct final : public OpKernel {
       : gathers_(gathers), out_(step.n_inputs) {
     const auto& a = attrs_as<QuantizedMatmulAttrs>(step.attrs.get());
     const std::span<const Layout> operands(step.operands.data(), step.operands.size());
-    plan(step.attrs.get(), operands, step.n_inputs, gathers, arguments_);
-    if (gathers) set_indices(operands, step.n_inputs, indices_);
+    plan_packed(step.attrs.get(), operands, step.n_inputs, gathers, arguments_);
+    if (gathers) set_packed_indices(operands, step.n_inputs, indices_);
     for (const Layout& l : operands) offsets_.push_back(l.offset * l.dtype.size());
     affine_ = a.packing.affine();
     const PackedProductArguments& p = arguments_;
-    const std::string types = cat(form_of(a.packing), ", ", element_type(operands[2].dtype), ", ",
-                                  element_type(operands[0].dtype), ", ");
+    const std::string types = cat(packed_form(a.packing), ", ", element_type(operands[2].dtype),
+                                  ", ", element_type(operands[0].dtype), ", ");
     if (PackedWarpgroups w = warpgroups_of(step.attrs.get(), operands, p, device); w.blocks) {
       group_kernel_ = {kernels::packed_warpgroups(device, a.packing.bits, operands[0].dtype,
                                                   w.units, w.rows, w.split),
@@ -414,10 +414,11 @@ class PackedProduct final : public OpKernel {
     }
     const bool few = has_few_rows(step.attrs.get(), p);
     const int64_t rows = p.m <= 1 ? 1 : p.m <= 4 ? 4 : kFewRows;
-    kernel_.function = kernel("MLX_IN_STEP_KERNEL", "PackedProductArguments",
-                              few ? cat("packed_rows<", types, rows, ">")
-                                  : cat("packed_product<", types, a.transpose ? "true>" : "false>"),
-                              device);
+    kernel_.function =
+        packed_kernel("MLX_IN_STEP_KERNEL", "PackedProductArguments",
+                      few ? cat("packed_rows<", types, rows, ">")
+                          : cat("packed_product<", types, a.transpose ? "true>" : "false>"),
+                      device);
     if (num_elements(operands[out_].shape) == 0) return;
     const int64_t work =
         few ? (p.count * p.n + 7) / 8 : p.count * ((p.m + 63) / 64) * ((p.n + 63) / 64);
@@ -475,19 +476,19 @@ std::unique_ptr<const OpKernel> prepare_pack(const Step& step, DeviceState& devi
   return std::make_unique<const PackKernel>(step, kind, device);
 }
 template <bool gathers>
-bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-                  const DeviceState& device, Requirements& needs) {
+bool find_packed_product(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                         const DeviceState& device, Requirements& needs) {
   PackedProductArguments p = {};
   Indices indices;
   if (!is_short_float(operands[0].dtype) || !all_in_rows(operands, n_inputs, needs) ||
-      !plan(attrs, operands, n_inputs, gathers, p))
+      !plan_packed(attrs, operands, n_inputs, gathers, p))
     return false;
   if constexpr (gathers) {
     const GroupedProblem q = grouped_problem(attrs, operands, n_inputs, p);
     const PackedGroups groups(attrs_as<QuantizedMatmulAttrs>(attrs).packing, operands[2].dtype, q,
                               device);
-    needs.workspace = groups.served() ? groups.workspace() : plan_grouped(q, device).bytes();
-    return set_indices(operands, n_inputs, indices);
+    needs.workspace = groups.served() ? groups.workspace() : plan_grouped_packed(q, device).bytes();
+    return set_packed_indices(operands, n_inputs, indices);
   } else {
     if (!has_few_rows(attrs, p) && !fragments_of(attrs, operands, gathers, p, device).blocks &&
         !warpgroups_of(attrs, operands, p, device).blocks)
@@ -496,18 +497,19 @@ bool find_product(const Attrs* attrs, std::span<const Layout> operands, int n_in
   }
 }
 template <bool gathers>
-std::unique_ptr<const OpKernel> prepare_product(const Step& step, DeviceState& device) {
+std::unique_ptr<const OpKernel> prepare_packed_product(const Step& step, DeviceState& device) {
   if (step.workspace >= 0) {
     const std::span<const Layout> operands(step.operands.data(), step.operands.size());
     PackedProductArguments p = {};
-    plan(step.attrs.get(), operands, step.n_inputs, gathers, p);
+    plan_packed(step.attrs.get(), operands, step.n_inputs, gathers, p);
     if (gathers) {
       const GroupedProblem q = grouped_problem(step.attrs.get(), operands, step.n_inputs, p);
       PackedGroups groups(attrs_as<QuantizedMatmulAttrs>(step.attrs.get()).packing,
                           operands[2].dtype, q, device);
       if (groups.served())
         return std::make_unique<const PackedGroupsProduct>(step, p, std::move(groups), device);
-      return std::make_unique<const GroupedPackedProduct>(step, p, plan_grouped(q, device), device);
+      return std::make_unique<const GroupedPackedProduct>(step, p, plan_grouped_packed(q, device),
+                                                          device);
     }
     const Unpacked u = plan_unpacked(step.attrs.get(), operands, p, device);
     if (u.rows > 0) return std::make_unique<const UnpackedProduct>(step, p, u, device);
@@ -515,15 +517,15 @@ std::unique_ptr<const OpKernel> prepare_product(const Step& step, DeviceState& d
   return std::make_unique<const PackedProduct>(step, gathers, device);
 }
 
-constexpr KernelEntry kEntries[] = {
+constexpr KernelEntry kPackedKernels[] = {
     {"quantize", find_pack<PackKernel::pack>, prepare_pack<PackKernel::pack>},
     {"dequantize", find_pack<PackKernel::unpack>, prepare_pack<PackKernel::unpack>},
     {"quantize_round", find_pack<PackKernel::round>, prepare_pack<PackKernel::round>},
-    {"quantized_matmul", find_product<false>, prepare_product<false>},
-    {"gather_qmm", find_product<true>, prepare_product<true>}};
+    {"quantized_matmul", find_packed_product<false>, prepare_packed_product<false>},
+    {"gather_qmm", find_packed_product<true>, prepare_packed_product<true>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> packed_kernels = kEntries;
+const std::span<const KernelEntry> packed_kernels = kPackedKernels;
 
 }  // namespace mlx::core::gpu

@@ -104,10 +104,10 @@ bool find_qr(const Attrs*, std::span<const Layout> operands, int n_inputs,
   return true;
 }
 
-constexpr KernelEntry kEntries[] = {{"qr", find_qr, prepare_as<QrKernel>}};
+constexpr KernelEntry kQrKernels[] = {{"qr", find_qr, prepare_as<QrKernel>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> qr_kernels = kEntries;
+const std::span<const KernelEntry> qr_kernels = kQrKernels;
 
 }  // namespace mlx::core::gpu

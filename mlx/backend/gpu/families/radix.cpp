@@ -10,53 +10,55 @@ namespace {
 
 using device::RadixArguments;
 
-constexpr int64_t kThreads = 256, kDigits = 256, kPlaceBytes = 4;
+constexpr int64_t kRadixThreads = 256, kDigits = 256, kPlaceBytes = 4;
 constexpr int64_t kManyKeys = 1 << 18;
-constexpr int64_t kAlign = 256;   // bytes
-constexpr int64_t kTickets = 64;  // words before the states, at least one for each pass
+constexpr int64_t kRadixAlign = 256;  // bytes
+constexpr int64_t kTickets = 64;      // words before the states, at least one for each pass
 
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+int64_t radix_aligned(int64_t bytes) {
+  return (bytes + kRadixAlign - 1) / kRadixAlign * kRadixAlign;
+}
 /// Keys that a thread has at once: as many as the memory of a block has room for, beside counters
 /// of each warp.
 int64_t most_each(const RadixProblem& p) {
   const int64_t each = p.dtype.size() > 4 ? 16 : 32, key = std::max<int64_t>(p.dtype.size(), 4);
-  const int64_t counters = (kThreads / 32 + 1) * kDigits * 4;
-  return each * kThreads * key + counters <= p.device->kernel_memory ? each : each / 2;
+  const int64_t counters = (kRadixThreads / 32 + 1) * kDigits * 4;
+  return each * kRadixThreads * key + counters <= p.device->kernel_memory ? each : each / 2;
 }
 /// Of short lines there are more tiles, which take less time each.
 int64_t each_in_pass(const RadixProblem& p) {
   return p.lines * p.n < kManyKeys ? 4 : p.dtype.size() > 4 ? 8 : 16;
 }
-int64_t tiles(const RadixProblem& p) {
-  const int64_t tile = each_in_pass(p) * kThreads;
+int64_t radix_tiles(const RadixProblem& p) {
+  const int64_t tile = each_in_pass(p) * kRadixThreads;
   return (p.n + tile - 1) / tile;
 }
 /// Keys that a block counts: fewer where all blocks together would not keep the device busy.
 int64_t counted_part(const RadixProblem& p) {
-  constexpr int64_t kAtOnce = 4 * kThreads;
+  constexpr int64_t kAtOnce = 4 * kRadixThreads;
   const int64_t share = p.lines * p.n / (4 * p.device->processors);
-  const int64_t most = 8 * each_in_pass(p) * kThreads;
+  const int64_t most = 8 * each_in_pass(p) * kRadixThreads;
   return std::clamp((share + kAtOnce - 1) / kAtOnce * kAtOnce, kAtOnce, most);
 }
 int64_t passes(const RadixProblem& p) { return p.selects() ? 1 : p.bytes; }
 /// Words of 4 bytes that are zero at first: counts, tickets, states.
 int64_t count_words(const RadixProblem& p) { return p.lines * p.bytes * kDigits; }
 int64_t cleared_words(const RadixProblem& p) {
-  return count_words(p) + kTickets + passes(p) * p.lines * tiles(p) * kDigits;
+  return count_words(p) + kTickets + passes(p) * p.lines * radix_tiles(p) * kDigits;
 }
 /// Keys between passes lie in at most two places.
 int64_t buffers(const RadixProblem& p) { return std::min<int64_t>(passes(p) - 1, 2); }
 int64_t buffer_bytes(const RadixProblem& p, int64_t element) {
-  return aligned(p.lines * p.n * element);
+  return radix_aligned(p.lines * p.n * element);
 }
 
 }  // namespace
 
 bool RadixProblem::fits() const { return !is_complex(dtype) && n < (int64_t{1} << 30); }
-bool RadixProblem::is_short() const { return n <= most_each(*this) * kThreads; }
+bool RadixProblem::is_short() const { return n <= most_each(*this) * kRadixThreads; }
 size_t RadixProblem::workspace() const {
   if (is_short()) return 0;
-  return static_cast<size_t>(aligned(cleared_words(*this) * 4) +
+  return static_cast<size_t>(radix_aligned(cleared_words(*this) * 4) +
                              buffers(*this) * (buffer_bytes(*this, dtype.size()) +
                                                (positions ? buffer_bytes(*this, kPlaceBytes) : 0)));
 }
@@ -73,11 +75,12 @@ RadixSort::RadixSort(const RadixProblem& problem, DeviceState& device) : problem
       cat(q.positions ? "RadixPositions<" : "RadixValues<", element_type(q.dtype), ">");
   if (q.lines * q.n == 0) return;
   if (q.is_short()) {
-    const auto each = std::bit_ceil(static_cast<uint64_t>((q.n + kThreads - 1) / kThreads));
+    const auto each =
+        std::bit_ceil(static_cast<uint64_t>((q.n + kRadixThreads - 1) / kRadixThreads));
     rows_ = (q.kth < 0 ? kernels::radix_rows : kernels::select_rows)(device, form, each);
     return;
   }
-  p.tiles = tiles(q);
+  p.tiles = radix_tiles(q);
   p.clear = cleared_words(q);
   p.part = counted_part(q);
   p.parts = (q.n + p.part - 1) / p.part;
@@ -129,7 +132,7 @@ void RadixSort::launch(const Enqueue& to, const Operands& at) const {
 }
 
 void RadixSort::launch_passes(const Enqueue& to, const Operands& at, RadixArguments& p) const {
-  const int64_t keys = at.workspace + aligned(p.clear * 4),
+  const int64_t keys = at.workspace + radix_aligned(p.clear * 4),
                 key_bytes = buffer_bytes(problem_, problem_.dtype.size()),
                 places = keys + buffers(problem_) * key_bytes,
                 place_bytes = buffer_bytes(problem_, kPlaceBytes);

@@ -54,7 +54,8 @@ ReduceForm reduce_form(Reduction kind, Dtype t, int64_t count) {
 namespace {
 
 using device::ReduceArguments;
-constexpr int64_t kThreads = 256, kLanes = 32, kBlock = 512, kMostChunks = 8192;
+constexpr int64_t kReduceThreads = 256, kReduceLanes = 32, kReduceBlock = 512,
+                  kMostReduceChunks = 8192;
 constexpr uint64_t kFew = 16;  // elements that a thread takes at once
 
 struct Shapes {
@@ -64,7 +65,7 @@ struct Shapes {
 };
 
 /// How the work is cut. Few outputs with much behind them are cut at powers of two.
-bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
+bool plan_reduction(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
   Shape shapes[2];
   Strides strides[2];
   split_axes(a.axes, in, shapes, strides);
@@ -82,15 +83,15 @@ bool plan(const ReduceAttrs& a, const Layout& in, int processors, Shapes& s) {
     if (!set_axes({&axes[k], 1}, shapes[k], {strides[k]})) return false;
   const int64_t kept_step = p.kept.strides[p.kept.rank - 1];
   const int64_t reduced_step = p.reduced.strides[p.reduced.rank - 1];
-  s.columns = p.kept_count >= kLanes && std::abs(kept_step) < std::abs(reduced_step);
+  s.columns = p.kept_count >= kReduceLanes && std::abs(kept_step) < std::abs(reduced_step);
   // Enough for several warps on each processor.
-  const int64_t wanted = int64_t{64} * processors * (s.columns ? kLanes : 1);
+  const int64_t wanted = int64_t{64} * processors * (s.columns ? kReduceLanes : 1);
   // A warp with a row reads ahead: fewer of them keep the memory busy.
   const int64_t few = wanted / (s.columns ? 2 : 8);
-  if (p.kept_count <= few && p.reduced_count > 4 * kBlock) {
-    p.chunk = kBlock;
+  if (p.kept_count <= few && p.reduced_count > 4 * kReduceBlock) {
+    p.chunk = kReduceBlock;
     while (p.chunk * std::max<int64_t>(wanted / p.kept_count, 1) < p.reduced_count ||
-           p.chunk * kMostChunks < p.reduced_count)
+           p.chunk * kMostReduceChunks < p.reduced_count)
       p.chunk *= 2;
     p.chunks = (p.reduced_count + p.chunk - 1) / p.chunk;
   }
@@ -113,16 +114,17 @@ Variant variant_of(const Shapes& s) {
   const auto n = static_cast<uint64_t>(p.reduced_count);
   const bool is_short = p.chunks == 1 && n > 0;
   if (s.columns) {
-    if (is_short && n <= kFew) return {kernels::reduce_few, cat(", ", n), kThreads};
+    if (is_short && n <= kFew) return {kernels::reduce_few, cat(", ", n), kReduceThreads};
     // A thread for each output and chunk, where that keeps the device busy.
     constexpr int64_t kMany = int64_t{1} << 19;
-    if (p.kept_count * p.chunks >= kMany) return {kernels::reduce_columns, "", kThreads};
-    return {kernels::reduce_shared_columns, "", kLanes};
+    if (p.kept_count * p.chunks >= kMany) return {kernels::reduce_columns, "", kReduceThreads};
+    return {kernels::reduce_shared_columns, "", kReduceLanes};
   }
-  if (!is_short || n > kBlock) return {kernels::reduce_rows, "", kThreads / kLanes};
-  const int64_t lanes = std::min<int64_t>(static_cast<int64_t>(std::bit_ceil(n)), kLanes);
-  const auto each = std::bit_ceil((n + kLanes - 1) / kLanes);
-  return {kernels::reduce_short, cat(", ", lanes, ", ", each), kThreads / lanes};
+  if (!is_short || n > kReduceBlock)
+    return {kernels::reduce_rows, "", kReduceThreads / kReduceLanes};
+  const int64_t lanes = std::min<int64_t>(static_cast<int64_t>(std::bit_ceil(n)), kReduceLanes);
+  const auto each = std::bit_ceil((n + kReduceLanes - 1) / kReduceLanes);
+  return {kernels::reduce_short, cat(", ", lanes, ", ", each), kReduceThreads / lanes};
 }
 
 /// The same for neighbouring outputs of few elements each, which a thread reads all at once.
@@ -134,7 +136,7 @@ Variant few_variant(const Shapes& s, const Variant& scalar, const ReduceSource& 
   if (p.kept_count < kMany || reads > static_cast<int64_t>(kFew)) return scalar;
   vectors = source.vectors(false, kMostNeighbours);
   if (vectors.n == 1) return scalar;
-  return {kernels::reduce_vector_few, cat(", ", vectors.n, ", ", n), kThreads * vectors.n};
+  return {kernels::reduce_vector_few, cat(", ", vectors.n, ", ", n), kReduceThreads * vectors.n};
 }
 
 /// The same where a thread reads neighbours at once, or the variant, where operands do not lie so.
@@ -162,11 +164,11 @@ Variant vector_variant(const Shapes& s, const Variant& scalar, const ReduceSourc
     return {kernels::reduce_vector_columns, cat(", ", reads.n, ", ", shared), reads.n * shared};
   }
   // Threads of a warp read the blocks of an output or chunk, or those of several.
-  const auto chunk_blocks = static_cast<uint64_t>((p.chunk + kBlock - 1) / kBlock);
+  const auto chunk_blocks = static_cast<uint64_t>((p.chunk + kReduceBlock - 1) / kReduceBlock);
   const auto groups =
       static_cast<int64_t>(std::min(std::bit_ceil(chunk_blocks), static_cast<uint64_t>(reads.n)));
   return {kernels::reduce_vector_rows, cat(", ", reads.n, ", ", groups),
-          kThreads / kLanes * reads.n / groups};
+          kReduceThreads / kReduceLanes * reads.n / groups};
 }
 
 class ReduceKernel final : public StepKernel<ReduceArguments> {
@@ -177,7 +179,7 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     const bool computes = !step.program.code.empty();
     const Layout in = computes ? computed_input(step) : step.operands[0];
     Shapes shapes;
-    plan(a, in, device.processors, shapes);
+    plan_reduction(a, in, device.processors, shapes);
     p = shapes.arguments;
     source_.set(step, a.axes);
     bind(p.in, computes ? -1 : 0);
@@ -195,14 +197,14 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
     constexpr int64_t kEach = 16, kManyOutputs = 8192;
     const int64_t group =
         p.chunks <= kEach || (p.chunks <= 4 * kEach && p.kept_count >= kManyOutputs) ? 1
-        : p.chunks <= 2 * kEach * kLanes                                             ? kLanes
-                                                                                     : kThreads;
+        : p.chunks <= 2 * kEach * kReduceLanes ? kReduceLanes
+                                               : kReduceThreads;
     if (p.chunks > 1) chunks_ = kernels::reduce_chunks(device, types, group);
     const int64_t most = int64_t{32} * device.processors;
     auto some = [&](int64_t n, int64_t each) { return std::min((n + each - 1) / each, most); };
     blocks = some(p.kept_count * p.chunks, variant.outputs);
     any_blocks_ = some(p.kept_count * p.chunks, scalar.outputs);
-    chunk_blocks_ = some(p.kept_count, kThreads / group);
+    chunk_blocks_ = some(p.kept_count, kReduceThreads / group);
   }
 
  private:
@@ -267,12 +269,12 @@ class ReduceKernel final : public StepKernel<ReduceArguments> {
   int64_t any_blocks_ = 0, chunk_blocks_ = 0;
 };
 
-bool find(const Attrs* attrs, std::span<const Layout> operands, int, const DeviceState& device,
-          Requirements& needs) {
+bool find_reduction(const Attrs* attrs, std::span<const Layout> operands, int,
+                    const DeviceState& device, Requirements& needs) {
   const ReduceAttrs& a = attrs_of(attrs);
   const Layout& out = operands[1];
   Shapes s;
-  if (!plan(a, operands[0], device.processors, s)) return false;
+  if (!plan_reduction(a, operands[0], device.processors, s)) return false;
   if (!is_rows(out)) return false;
   needs.prologue = true;
   const ReduceArguments& p = s.arguments;
@@ -283,8 +285,8 @@ bool find(const Attrs* attrs, std::span<const Layout> operands, int, const Devic
   return true;
 }
 
-constexpr KernelEntry kEntries[] = {{"reduce", find, prepare_as<ReduceKernel>},
-                                    {"arg_reduce", find, prepare_as<ReduceKernel>}};
+constexpr KernelEntry kReduceKernels[] = {{"reduce", find_reduction, prepare_as<ReduceKernel>},
+                                          {"arg_reduce", find_reduction, prepare_as<ReduceKernel>}};
 
 }  // namespace
 
@@ -301,6 +303,6 @@ bool computes_input(const Step& step, const DeviceState&) {
          source.set(step, attrs_of(step.attrs.get()).axes);
 }
 
-const std::span<const KernelEntry> reduce_kernels = kEntries;
+const std::span<const KernelEntry> reduce_kernels = kReduceKernels;
 
 }  // namespace mlx::core::gpu

@@ -21,7 +21,7 @@ struct Split {
   Shape rows, row;
   Strides row_strides, strides;
 };
-std::optional<Split> split(const Layout& l, int64_t rows) {
+std::optional<Split> split_rows(const Layout& l, int64_t rows) {
   size_t lead = 0;
   for (int64_t n = 1; n != rows; n *= l.shape[lead++])
     if (lead == l.shape.size()) return {};
@@ -94,7 +94,7 @@ class FormBuilder {
 
   /// The value that a step reads so, or -1.
   int read(int slot, const Layout& l, int number) {
-    const std::optional<Split> s = split(l, form_.rows);
+    const std::optional<Split> s = split_rows(l, form_.rows);
     if (!s || s->row.size() != 1 || s->rows.size() > device::kMostAxes) return -1;
     const bool same = s->row[0] == 1 || s->row_strides[0] == 0;
     for (size_t v = 0; v < form_.values.size(); ++v) {

@@ -14,12 +14,12 @@ using device::RowsArguments;
 
 using Kernels = KernelMaker<RowsArguments>;
 
-constexpr int64_t kThreads = 256;
+constexpr int64_t kRowThreads = 256;
 
 /// Threads for a row: as few as read all of a short row by one access each.
 int64_t group_of(int64_t n, int64_t size) {
   constexpr int64_t kAccess = 16, kFewest = 4, kLanes = 32, kLongest = 1024;
-  if (n > kLongest) return kThreads;
+  if (n > kLongest) return kRowThreads;
   const auto accesses =
       static_cast<uint64_t>(std::max<int64_t>(n * size, 1) + kAccess - 1) / kAccess;
   return std::clamp(static_cast<int64_t>(std::bit_ceil(accesses)), kFewest, kLanes);
@@ -42,7 +42,7 @@ std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState
   // Elements of a row that a thread keeps: a power of 2, so that there are few kernels.
   const uint64_t each = std::bit_ceil(static_cast<uint64_t>((p.n + group - 1) / group));
   rows->kernel = kernels(device, group, each <= 32 ? each : 0, in.dtype, rest...);
-  rows->blocks = blocks_of(p.rows, kThreads / group);
+  rows->blocks = blocks_of(p.rows, kRowThreads / group);
   return rows;
 }
 
@@ -77,12 +77,12 @@ std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& devi
   return norm;
 }
 
-constexpr KernelEntry kEntries[] = {{"softmax", find_rows, prepare_softmax},
-                                    {"logsumexp", find_rows, prepare_logsumexp},
-                                    {"norm", find_norm, prepare_norm}};
+constexpr KernelEntry kRowsKernels[] = {{"softmax", find_rows, prepare_softmax},
+                                        {"logsumexp", find_rows, prepare_logsumexp},
+                                        {"norm", find_norm, prepare_norm}};
 
 }  // namespace
 
-const std::span<const KernelEntry> rows_kernels = kEntries;
+const std::span<const KernelEntry> rows_kernels = kRowsKernels;
 
 }  // namespace mlx::core::gpu

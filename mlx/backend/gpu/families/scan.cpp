@@ -13,18 +13,18 @@ namespace {
 using device::ScanArguments;
 
 constexpr int64_t kManyLines = 4096, kShort = 64;  // a thread scans a line
-constexpr int64_t kTile = 2048, kChunk = 8192, kMostChunks = 2048;
+constexpr int64_t kScanTile = 2048, kChunk = 8192, kMostScanChunks = 2048;
 
 /// `chunks` is 0 where threads scan lines.
-ScanArguments plan(const ScanAttrs& a, const Layout& out) {
+ScanArguments plan_scan(const ScanAttrs& a, const Layout& out) {
   auto p = arguments_of<ScanArguments>(lines_along(out.shape, a.axis));
   p.reverse = a.reverse;
   p.inclusive = a.inclusive;
   // Partial products could overflow where the whole product does not.
   if (p.lines >= kManyLines || p.n <= kShort || (a.kind == ScanKind::prod && is_inexact(out.dtype)))
     return p;
-  const int64_t share = (p.n + kMostChunks - 1) / kMostChunks;
-  p.chunk = std::max(kChunk, (share + kTile - 1) / kTile * kTile);
+  const int64_t share = (p.n + kMostScanChunks - 1) / kMostScanChunks;
+  p.chunk = std::max(kChunk, (share + kScanTile - 1) / kScanTile * kScanTile);
   p.chunks = (p.n + p.chunk - 1) / p.chunk;
   return p;
 }
@@ -55,7 +55,7 @@ class ScanKernel final : public StepKernel<ScanArguments> {
  public:
   ScanKernel(const Step& step, DeviceState& device) : StepKernel(step) {
     const auto& a = attrs_as<ScanAttrs>(step.attrs.get());
-    p = plan(a, step.operands[1]);
+    p = plan_scan(a, step.operands[1]);
     bind(p.in, 0);
     bind(p.out, 1);
     const std::string how = combination(a.kind, step.operands[0].dtype);
@@ -97,7 +97,7 @@ std::unique_ptr<const OpKernel> prepare_affine(const Step& step, DeviceState& de
 bool find_scan(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState&, Requirements& needs) {
   const Layout& out = operands[n_inputs];
-  const ScanArguments p = plan(attrs_as<ScanAttrs>(attrs), out);
+  const ScanArguments p = plan_scan(attrs_as<ScanAttrs>(attrs), out);
   if (p.chunks > 1) needs.workspace = static_cast<size_t>(p.lines * p.chunks) * kStateBytes;
   return all_in_rows(operands, n_inputs, needs) && operands[0].dtype == out.dtype;
 }
@@ -106,11 +106,11 @@ bool find_affine(const Attrs*, std::span<const Layout> operands, int n_inputs, c
   return all_in_rows(operands, n_inputs, needs) && is_inexact(operands[n_inputs].dtype);
 }
 
-constexpr KernelEntry kEntries[] = {{"scan", find_scan, prepare_as<ScanKernel>},
-                                    {"affine_scan", find_affine, prepare_affine}};
+constexpr KernelEntry kScanKernels[] = {{"scan", find_scan, prepare_as<ScanKernel>},
+                                        {"affine_scan", find_affine, prepare_affine}};
 
 }  // namespace
 
-const std::span<const KernelEntry> scan_kernels = kEntries;
+const std::span<const KernelEntry> scan_kernels = kScanKernels;
 
 }  // namespace mlx::core::gpu

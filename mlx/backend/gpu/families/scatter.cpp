@@ -25,7 +25,7 @@ int64_t parts_for(int64_t updates, int64_t columns) {
 }
 
 /// Slices of the result at positions that indices point to.
-struct Form {
+struct ScatterForm {
   Shape positions, slice;
   Strides target, position, column;  ///< of a slice in the result; of the updates
   std::vector<IndexedAxis> axes;
@@ -58,11 +58,11 @@ struct Form {
   }
 };
 
-Form scatter_of(const Attrs* attrs, std::span<const Layout> operands, int n_inputs) {
+ScatterForm scatter_of(const Attrs* attrs, std::span<const Layout> operands, int n_inputs) {
   const auto& s = attrs_as<ScatterAttrs>(attrs);
   const Layout &updates = operands[n_inputs - 1], &out = operands[n_inputs];
   const auto at = static_cast<int64_t>(updates.shape.size() - out.shape.size());
-  Form f;
+  ScatterForm f;
   f.positions = Shape(updates.shape.begin(), updates.shape.begin() + at);
   f.slice = Shape(updates.shape.begin() + at, updates.shape.end());
   f.target = out.strides;
@@ -78,16 +78,16 @@ Form scatter_of(const Attrs* attrs, std::span<const Layout> operands, int n_inpu
   f.op = "scatter";
   return f;
 }
-Form slice_update_of(const Attrs* attrs, std::span<const Layout> operands, int n_inputs) {
+ScatterForm slice_update_of(const Attrs* attrs, std::span<const Layout> operands, int n_inputs) {
   const auto& s = attrs_as<DynamicSliceAttrs>(attrs);
   const Layout &update = operands[1], &out = operands[n_inputs];
   return {{}, s.slice_size,     out.strides,   {}, update.strides, slice_axes(s, 2, out),
           1,  ScatterMode::set, "slice_update"};
 }
 
-using Describe = Form (*)(const Attrs*, std::span<const Layout>, int);
+using DescribeScatter = ScatterForm (*)(const Attrs*, std::span<const Layout>, int);
 
-template <Describe describe>
+template <DescribeScatter describe>
 class ScatterKernel final : public StepKernel<ScatterArguments> {
  public:
   ScatterKernel(const Step& step, DeviceState& device)
@@ -97,7 +97,7 @@ class ScatterKernel final : public StepKernel<ScatterArguments> {
   void raise(const device::ErrorRecord& record) const override { indices_.raise(record); }
 
  private:
-  ScatterKernel(const Step& step, const Form& form, DeviceState& device) : StepKernel(step) {
+  ScatterKernel(const Step& step, const ScatterForm& form, DeviceState& device) : StepKernel(step) {
     form.plan(found_operands(step), p, indices_);
     const Layout &out = step.operands[step.n_inputs], &updates = step.operands[form.updates];
     copies_.add(0, step.operands[0], step.n_inputs, out, device);
@@ -138,10 +138,10 @@ class ScatterKernel final : public StepKernel<ScatterArguments> {
   std::optional<SortedUpdates> sorted_;
 };
 
-template <Describe describe>
-bool find(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
-          const DeviceState& device, Requirements& needs) {
-  const Form form = describe(attrs, operands, n_inputs);
+template <DescribeScatter describe>
+bool find_scatter(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                  const DeviceState& device, Requirements& needs) {
+  const ScatterForm form = describe(attrs, operands, n_inputs);
   ScatterArguments p = {};
   Indices indices;
   if (!is_rows(operands[n_inputs]) || !form.plan(operands, p, indices)) return false;
@@ -230,14 +230,15 @@ bool find_axis(const Attrs* attrs, std::span<const Layout> operands, int, const 
   needs.in_place = 1;
   return is_rows(out);
 }
-constexpr KernelEntry kEntries[] = {
-    {"scatter", find<scatter_of>, prepare_as<ScatterKernel<scatter_of>>},
-    {"dynamic_slice_update", find<slice_update_of>, prepare_as<ScatterKernel<slice_update_of>>},
+constexpr KernelEntry kScatterKernels[] = {
+    {"scatter", find_scatter<scatter_of>, prepare_as<ScatterKernel<scatter_of>>},
+    {"dynamic_slice_update", find_scatter<slice_update_of>,
+     prepare_as<ScatterKernel<slice_update_of>>},
     {"scatter_axis", find_axis, prepare_as<ScatterAxisKernel>},
 };
 
 }  // namespace
 
-const std::span<const KernelEntry> scatter_kernels = kEntries;
+const std::span<const KernelEntry> scatter_kernels = kScatterKernels;
 
 }  // namespace mlx::core::gpu

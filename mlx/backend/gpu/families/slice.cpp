@@ -62,11 +62,11 @@ bool find_update(const Attrs*, std::span<const Layout> operands, int, const Devi
   needs.in_place = 1;
   return true;
 }
-constexpr KernelEntry kEntries[] = {{"concatenate", find_concatenate, prepare_as<Concatenate>},
-                                    {"slice_update", find_update, prepare_as<SliceUpdate>}};
+constexpr KernelEntry kSliceKernels[] = {{"concatenate", find_concatenate, prepare_as<Concatenate>},
+                                         {"slice_update", find_update, prepare_as<SliceUpdate>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> slice_kernels = kEntries;
+const std::span<const KernelEntry> slice_kernels = kSliceKernels;
 
 }  // namespace mlx::core::gpu

@@ -15,28 +15,28 @@ namespace {
 using device::SearchArguments;
 using device::SortArguments;
 
-constexpr int64_t kSlots = 1024, kShort = 512;
+constexpr int64_t kSortSlots = 1024, kShortSort = 512;
 
 RadixProblem problem_of(const SortArguments& p, Dtype t, bool positions, int64_t kth,
                         const DeviceState& device) {
   return {t, positions, p.lines, p.n, p.stride, t.size(), device.hardware.get(), kth};
 }
-bool by_radix(const RadixProblem& p) { return p.n > kShort && p.fits(); }
+bool by_radix(const RadixProblem& p) { return p.n > kShortSort && p.fits(); }
 
-SortArguments plan(const Attrs* attrs, const Layout& in) {
+SortArguments plan_sort(const Attrs* attrs, const Layout& in) {
   auto p = arguments_of<SortArguments>(lines_along(in.shape, attrs_as<SortAttrs>(attrs).axis));
-  p.tile =
-      std::min<int64_t>(kSlots, std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(p.n, 1))));
+  p.tile = std::min<int64_t>(kSortSlots,
+                             std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(p.n, 1))));
   p.tiles = (p.n + p.tile - 1) / p.tile;
   return p;
 }
 /// The type of sorted elements in the source of a kernel, and its bytes.
-struct Form {
+struct SortForm {
   std::string name;
   int64_t bytes;
 };
 template <bool positions>
-Form form_of(Dtype t) {
+SortForm sort_form(Dtype t) {
   const int64_t size = t.size();
   const char* form = is_complex(t) ? (positions ? "LongPositions" : "ValuesAt")
                      : !positions  ? "Values"
@@ -70,13 +70,13 @@ class RadixKernel final : public StepKernel<RadixSort::Operands> {
 
 class SortKernel final : public StepKernel<SortArguments> {
  public:
-  SortKernel(const Step& step, const Form& form, DeviceState& device) : StepKernel(step) {
-    p = plan(step.attrs.get(), step.operands[0]);
+  SortKernel(const Step& step, const SortForm& form, DeviceState& device) : StepKernel(step) {
+    p = plan_sort(step.attrs.get(), step.operands[0]);
     bind(p.in, 0);
     bind(p.out, 1);
     half_ = p.lines * p.n * form.bytes;
     kernel = kernels::sort_tiles(device, form.name);
-    blocks = blocks_of(p.lines * p.tiles, kSlots / p.tile);
+    blocks = blocks_of(p.lines * p.tiles, kSortSlots / p.tile);
     if (p.tiles == 1) return;
     bind(p.to, step.workspace);
     merge_ = kernels::merge_runs(device, form.name);
@@ -99,24 +99,24 @@ class SortKernel final : public StepKernel<SortArguments> {
 template <bool positions>
 bool find_sort(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState& device, Requirements& needs) {
-  const SortArguments p = plan(attrs, operands[0]);
+  const SortArguments p = plan_sort(attrs, operands[0]);
   const RadixProblem radix =
       problem_of(p, operands[0].dtype, positions, attrs_as<SortAttrs>(attrs).kth, device);
   if (by_radix(radix))
     needs.workspace = radix.workspace();
   else if (p.tiles > 1)
     needs.workspace =
-        static_cast<size_t>(2 * p.lines * p.n * form_of<positions>(operands[0].dtype).bytes);
+        static_cast<size_t>(2 * p.lines * p.n * sort_form<positions>(operands[0].dtype).bytes);
   return all_in_rows(operands, n_inputs, needs);
 }
 template <bool positions>
 std::unique_ptr<const OpKernel> prepare_sort(const Step& step, DeviceState& device) {
   const Dtype t = step.operands[0].dtype;
-  const SortArguments p = plan(step.attrs.get(), step.operands[0]);
+  const SortArguments p = plan_sort(step.attrs.get(), step.operands[0]);
   const RadixProblem radix =
       problem_of(p, t, positions, attrs_as<SortAttrs>(step.attrs.get()).kth, device);
   if (by_radix(radix)) return std::make_unique<const RadixKernel>(step, radix, device);
-  return std::make_unique<const SortKernel>(step, form_of<positions>(t), device);
+  return std::make_unique<const SortKernel>(step, sort_form<positions>(t), device);
 }
 
 bool find_search(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
@@ -140,12 +140,12 @@ std::unique_ptr<const OpKernel> prepare_search(const Step& step, DeviceState& de
   return search;
 }
 
-constexpr KernelEntry kEntries[] = {{"sort", find_sort<false>, prepare_sort<false>},
-                                    {"argsort", find_sort<true>, prepare_sort<true>},
-                                    {"searchsorted", find_search, prepare_search}};
+constexpr KernelEntry kSortKernels[] = {{"sort", find_sort<false>, prepare_sort<false>},
+                                        {"argsort", find_sort<true>, prepare_sort<true>},
+                                        {"searchsorted", find_search, prepare_search}};
 
 }  // namespace
 
-const std::span<const KernelEntry> sort_kernels = kEntries;
+const std::span<const KernelEntry> sort_kernels = kSortKernels;
 
 }  // namespace mlx::core::gpu

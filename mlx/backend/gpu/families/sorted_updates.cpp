@@ -13,10 +13,10 @@ namespace {
 
 constexpr int64_t kMostColumns = 8, kManyUpdates = 64;
 
-int64_t aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
+int64_t updates_aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// Keys, sorted keys, positions; then the memory of the sort.
-int64_t key_bytes(const Targets& t) { return aligned(t.count * t.key().size()); }
-int64_t place_bytes(const Targets& t) { return aligned(t.count * 4); }
+int64_t key_bytes(const Targets& t) { return updates_aligned(t.count * t.key().size()); }
+int64_t place_bytes(const Targets& t) { return updates_aligned(t.count * 4); }
 
 bool are_neighbours(const device::Axes& axes) { return axes.rank == 1 && axes.strides[0] == 1; }
 /// How many columns one access may take, in the updates and in the array.
@@ -41,7 +41,7 @@ RadixProblem Targets::problem() const {
 }
 size_t Targets::workspace() const {
   if (unordered()) return static_cast<size_t>(key_bytes(*this));
-  if (claimed()) return static_cast<size_t>(key_bytes(*this) + aligned((last + 1) * 4));
+  if (claimed()) return static_cast<size_t>(key_bytes(*this) + updates_aligned((last + 1) * 4));
   return static_cast<size_t>(2 * key_bytes(*this) + place_bytes(*this)) + problem().workspace();
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using device::SpectrumArguments;
 
-SpectrumForm form_of(const Attrs* attrs, const Layout& in, const Layout& out) {
+SpectrumForm spectrum_form(const Attrs* attrs, const Layout& in, const Layout& out) {
   const auto& a = attrs_as<SpectrumAttrs>(attrs);
   return {a.axes, a.n, out.shape, in.strides};
 }
@@ -17,7 +17,7 @@ SpectrumForm form_of(const Attrs* attrs, const Layout& in, const Layout& out) {
 class SpectrumKernel final : public StepKernel<SpectrumArguments> {
  public:
   SpectrumKernel(const Step& step, DeviceState& device) : StepKernel(step) {
-    const SpectrumForm f = form_of(step.attrs.get(), step.operands[0], step.operands[1]);
+    const SpectrumForm f = spectrum_form(step.attrs.get(), step.operands[0], step.operands[1]);
     bind(p.in, 0);
     bind(p.out, 1);
     p.outer.rank = f.last();
@@ -40,13 +40,14 @@ class SpectrumKernel final : public StepKernel<SpectrumArguments> {
 bool find_spectrum(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                    const DeviceState&, Requirements&) {
   const Layout& out = operands[n_inputs];
-  return is_rows(out) && form_of(attrs, operands[0], out).last() <= device::kMostAxes;
+  return is_rows(out) && spectrum_form(attrs, operands[0], out).last() <= device::kMostAxes;
 }
 
-constexpr KernelEntry kEntries[] = {{"spectrum", find_spectrum, prepare_as<SpectrumKernel>}};
+constexpr KernelEntry kSpectrumKernels[] = {
+    {"spectrum", find_spectrum, prepare_as<SpectrumKernel>}};
 
 }  // namespace
 
-const std::span<const KernelEntry> spectrum_kernels = kEntries;
+const std::span<const KernelEntry> spectrum_kernels = kSpectrumKernels;
 
 }  // namespace mlx::core::gpu
