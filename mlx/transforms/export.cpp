@@ -420,7 +420,12 @@ FunctionExporter to_callback(const ExportCallback& callback, const F& fun, bool 
 }
 template <class... A>
 void once(FunctionExporter e, const A&... args) {
-  e(args...);
+  try {
+    e(args...);
+  } catch (...) {
+    e.discard();  // the destructor counts no exceptions of another C++ runtime
+    throw;
+  }
   e.close();
 }
 

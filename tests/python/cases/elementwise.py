@@ -25,7 +25,11 @@ ULPS = {"erfc": 8, "erfinv": 8, "arccosh": 8, "logaddexp": 8, "power": 16, "rema
 # In float64 the error of digamma is up to 6 units of 1, and its values begin at 0.42.
 DOUBLE_ULPS = {"digamma": 15}
 # The C library's value at -inf, which SciPy's function does not give.
-REFERENCES = {"lgamma": "np.where(np.isneginf(a), np.inf, scipy.special.gammaln(a))"}
+# SciPy's logarithm of gamma is infinite for subnormal numbers, and not infinite at minus infinity.
+REFERENCES = {
+    "lgamma": "np.where(np.isneginf(a), np.inf, np.where(np.abs(a) < 1e-290, -np.log(np.abs(a)), "
+    "scipy.special.gammaln(a)))"
+}
 # NumPy has no complex reference for these, or another convention.
 REAL_ONLY = {
     "ceil",

@@ -13,7 +13,7 @@ DECLARED = re.compile(
     r"^(?:template <[^\n]*>\n)?(?:inline |static |constexpr |constinit |const |thread_local )*"
     r"(?:(?:struct|class|enum class|enum|union) (?P<type>\w+)\b(?! *;)"
     r"|using (?P<alias>\w+) =[^;]*;"
-    r"|(?!namespace )(?=\S)[\w:<>,*& ]+?[ *&](?P<name>\w+)(?:\[\w*\])* *[(={;])",
+    r"|(?!namespace |using )(?=\S)[\w:<>,*& ]+?[ *&](?P<name>\w+)(?:\[\w*\])* *[(={;])",
     re.M,
 )
 STATEMENTS = {"if", "for", "return"}
