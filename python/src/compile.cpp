@@ -256,13 +256,15 @@ class PythonFunction {
 
   /// Warns once that a function is traced repeatedly, which costs more than compilation saves.
   void warn_of_repetition(nb::handle inputs, Star args, nb::dict kwargs) {
+    ++traces_;
+    if (traces_ < kManyTraces || traces_ > kManyTraces + 1) return;
     std::vector<std::string> now;
     for (size_t i = 0; i < args.size(); ++i)
       describe(args[i], "args[" + std::to_string(i) + "]", now);
     describe(kwargs, "kwargs", now);
     if (!inputs.is_none()) describe(inputs, "inputs", now);
     std::swap(now, described_);
-    if (++traces_ != kManyTraces + 1) return;
+    if (traces_ == kManyTraces) return;
     size_t k = 0;
     while (k < now.size() && k < described_.size() && now[k] == described_[k]) ++k;
     std::string changed = k < now.size() && k < described_.size()
