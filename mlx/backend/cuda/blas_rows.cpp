@@ -84,7 +84,7 @@ void check_blas_rows(int status, const char* what) {
 
 /// The first plan of a type opens more of the library, and so does the first product.
 enum class RowUse { plan, product };
-void open_row_products(Dtype::Val type, RowUse use) {
+void note_row_use(Dtype::Val type, RowUse use) {
   static std::atomic<uint32_t> known = 0;
   const uint32_t bit = 1u << (2 * static_cast<int>(type) + static_cast<int>(use));
   if (!(known.fetch_or(bit) & bit)) gpu::drain_at_exit();
@@ -180,7 +180,7 @@ void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
                           pointer(at.work), chosen_.work_bytes, queue.stream()),
                     "cublasLtMatmul");
   }
-  open_row_products(type_, RowUse::product);
+  note_row_use(type_, RowUse::product);
 }
 
 }  // namespace
@@ -202,7 +202,7 @@ std::shared_ptr<const RowProductPlan> RowProducts::plan(const RowProduct& produc
     if (!handle_) status = cublaslt().create(&handle_);
     if (!status) made = std::make_shared<const LtPlan>(product, handle_, status);
   });
-  open_row_products(product.type, RowUse::plan);
+  note_row_use(product.type, RowUse::plan);
   if (status == kNotSupported)
     made = nullptr;
   else

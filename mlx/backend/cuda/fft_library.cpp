@@ -58,7 +58,7 @@ int fft_type(bool complex, bool wide) { return (complex ? 4 : 0) + (wide ? 1 : 0
 
 /// The first plan of a kind opens more of the library, and so does the first transform.
 enum class FftUse { plan, transform };
-void open_fft(const FftLines& lines, FftUse use) {
+void note_fft_use(const FftLines& lines, FftUse use) {
   static std::atomic<uint32_t> known = 0;
   const int kind = 2 * static_cast<int>(lines.kind) + (lines.wide ? 1 : 0);
   const uint32_t bit = 1u << (2 * kind + static_cast<int>(use));
@@ -132,7 +132,7 @@ void CufftPlan::run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work)
                                                                                    : kForwardFft),
         "cufftXtExec");
   }
-  open_fft(lines_, FftUse::transform);
+  note_fft_use(lines_, FftUse::transform);
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ std::shared_ptr<const FftPlan> CudaFourier::plan(const FftLines& lines) {
   if (status == kNoMemory) fail<MemoryError>("fft", "cuFFT has no memory for a plan");
   check_fft(status, "cufftXtMakePlanMany");
   plans_.emplace_front(lines, std::move(made));
-  open_fft(lines, FftUse::plan);
+  note_fft_use(lines, FftUse::plan);
   if (plans_.size() > kMost) {
     forgotten = std::move(plans_.back().second);
     plans_.pop_back();

@@ -101,7 +101,7 @@ T* at_address(uint64_t address) {
 }
 
 /// The first use of a function opens more of the library.
-void open_solver(int bit) {
+void note_solver_use(int bit) {
   static std::atomic<uint32_t> known = 0;
   if (!(known.fetch_or(1u << bit) & (1u << bit))) gpu::drain_at_exit();
 }
@@ -153,7 +153,7 @@ void Solver::cholesky(gpu::Queue& queue, Dtype type, int64_t n, const Operands& 
                        at_address(at.device), at.work.device, at.host, at.work.host,
                        at_address<int>(at.info)),
                "cusolverDnXpotrf");
-  open_solver(t);
+  note_solver_use(t);
 }
 
 void Solver::lu(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) {
@@ -163,7 +163,7 @@ void Solver::lu(gpu::Queue& queue, Dtype type, int64_t n, const Operands& at) {
                        at_address<int64_t>(at.pivots), t, at_address(at.device), at.work.device,
                        at.host, at.work.host, at_address<int>(at.info)),
                "cusolverDnXgetrf");
-  open_solver(8 + t);
+  note_solver_use(8 + t);
 }
 
 void Solver::solve(gpu::Queue& queue, Dtype type, int64_t n, int64_t columns, bool transposed,
@@ -174,7 +174,7 @@ void Solver::solve(gpu::Queue& queue, Dtype type, int64_t n, int64_t columns, bo
                        n, columns, t, at_address(at.a), n, at_address<int64_t>(at.pivots), t,
                        at_address(x), n, at_address<int>(at.info)),
                "cusolverDnXgetrs");
-  open_solver(16 + t);
+  note_solver_use(16 + t);
 }
 
 Solver::Work Solver::qr_work(Dtype type, int64_t m, int64_t n) {
@@ -205,7 +205,7 @@ void Solver::reflectors(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, con
                        at_address(at.pivots), t, at_address(at.device), at.work.device, at.host,
                        at.work.host, at_address<int>(at.info)),
                "cusolverDnXgeqrf");
-  open_solver(24 + t);
+  note_solver_use(24 + t);
 }
 
 void Solver::orthogonal(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, const Operands& at) {
@@ -216,7 +216,7 @@ void Solver::orthogonal(gpu::Queue& queue, Dtype type, int64_t m, int64_t n, con
                    at_address(at.pivots), at_address(at.device),
                    static_cast<int>(at.work.device / type.size()), at_address<int>(at.info)),
                kOrthogonal[row][0]);
-  open_solver(24 + t);
+  note_solver_use(24 + t);
 }
 
 }  // namespace mlx::core::cuda
