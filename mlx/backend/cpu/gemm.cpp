@@ -2,10 +2,10 @@
 //
 // Products with few rows go to gemm_rows.h, and bfloat16 to gemm_tiles.h where a unit for tiles is
 // in use. The others are computed by register tiles, whose factors are packed or, in float32, in
-// place where they stay in the second cache: with a moderate number of rows each task packs its
-// part of B block by block; large ones pack A and B once for all tasks. In all of them a sum runs
-// along K in the same order for any division into tasks, so tasks may depend on the number of
-// threads.
+// place where they stay in a cache: with a moderate number of rows, or enough columns for each
+// thread, a task packs its part of B block by block, so that no thread reads lines that another has
+// just written; otherwise B is packed once for all tasks. In all of them a sum runs along K in the
+// same order for any division into tasks, so tasks may depend on the number of threads.
 #include "mlx/backend/cpu/gemm.h"
 
 #include <algorithm>
@@ -28,7 +28,8 @@ constexpr int64_t kAxpyRowsTiles = 4;  // or faster once packed
 constexpr int64_t kDotRowsTiles = 1;
 constexpr int64_t kTinyWeights = 4096;  // B is not packed below this size
 constexpr int64_t kSwapColumns = 8;     // maximum columns for computing the transposed product
-constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs its own part of B
+constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs its own part of B,
+constexpr int64_t kOwnBColumns = 64;    // or with this many columns for each thread
 constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
@@ -36,6 +37,7 @@ constexpr int64_t kTaskGroup = 4;  // tasks side by side that follow each other
 constexpr int64_t kPageSize = 4096, kLine = 64;
 constexpr int64_t kInPlaceBytes = 768 * 1024;
 constexpr int64_t kInPlaceBytesIntel = 320 * 1024;  // pages for a buffer of 64 translations
+constexpr int64_t kInPlaceRowBytes = 4 << 20;       // of A, which tasks read from the third cache
 constexpr int64_t kFewColumns = 128;                // of which A is not packed, whatever its stride
 constexpr int64_t kSuperSide = 4096;                // bounds the packed copies to 64 MiB each
 constexpr int64_t kSuperUnits = 4096;
@@ -86,6 +88,12 @@ void fill_without_product(const Gemm& g) {
 
 // ---- blocked products --------------------------------------------------------------------------
 
+// True if each task packs its part of B. Inside a parallel loop there is one task.
+bool has_own_columns(const Gemm& g, int64_t columns) {
+  const int64_t threads = in_parallel() ? 1 : num_threads();
+  return g.m <= kOwnBRows || columns >= kOwnBColumns * threads;
+}
+
 // True if tiles read A in place: rows that do not all fall into the same sets of the caches, unless
 // they are read once or twice, or columns of a small matrix. Pairs are read along rows alone.
 bool rows_in_place(const Gemm& g, GemmSource source) {
@@ -93,11 +101,13 @@ bool rows_in_place(const Gemm& g, GemmSource source) {
   if (source == GemmSource::bf16_pair) {
     const bool whole = g.a.row % 2 == 0 && g.k % 2 == 0;  // units
     if (g.a.col != 1 || !whole || reinterpret_cast<uintptr_t>(g.a.data) % 4 != 0) return false;
+    if (g.m > kOwnBRows) return false;
   } else if (source != GemmSource::f32) {
     return false;
   }
   const int64_t pitch = (g.a.col == 1 ? g.a.row : g.a.col) * size;
   if (pitch % kPageSize == 0 && g.n > (g.a.col == 1 ? kFewColumns : kFewColumns / 2)) return false;
+  if (g.m * g.k * size > kInPlaceRowBytes && g.n > kFewColumns) return false;
   return g.a.col == 1 || (g.a.row == 1 && g.m * g.k * size <= static_cast<int64_t>(l2_size()));
 }
 
@@ -124,7 +134,7 @@ class GemmPart {
         rows_(rows),
         columns_(columns),
         panels_(g.type),
-        own_b_(g.m <= kOwnBRows),
+        own_b_(has_own_columns(g, columns)),
         b_in_place_(panels_.source() == GemmSource::f32 && columns_in_place(g, panels_.columns())),
         a_in_place_(!packs_b() && rows_in_place(g, panels_.source())),
         in_place_(g.out_type == GemmOutput::f32 && g.out.col == 1 && g.epilogue.alpha == 1 &&
