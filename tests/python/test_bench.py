@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 
 import pytest
 from processes import PYTHON
@@ -210,6 +211,31 @@ def test_a_peer_that_hangs_is_given_up_and_started_again():
         assert worker.process.pid != first
     finally:
         worker.stop()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="times of threads are Linux's")
+def test_threads_that_spin_after_their_work_are_waited_for():
+    from mlx.bench import run
+
+    spins = """
+import sys, threading, time
+def spin(end):
+    while time.perf_counter() < end: pass
+threading.Thread(target=spin, args=(time.perf_counter() + 0.3,)).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    worker = run.Worker("this", "mlx", shlex.join(PYTHON), run.Options())
+    worker.process = subprocess.Popen(
+        [sys.executable, "-c", spins], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with worker.process as process:
+        process.stdout.readline()
+        worker.settle()
+        threads = run.running_s(process.pid)
+        time.sleep(0.1)
+        assert run.running_s(process.pid) - threads < 0.01
+        process.stdin.close()
 
 
 @pytest.mark.parametrize(

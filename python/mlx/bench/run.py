@@ -20,6 +20,7 @@ from typing import Any
 from .registry import Case
 
 FRAMEWORKS = ("mlx", "torch", "jax", "numpy")
+SETTLE_S, SETTLE_STEP_S = 1.0, 0.004
 THREAD_VARIABLES = (
     "MLX_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -61,7 +62,7 @@ class Options:
     """
 
     rounds: int = 7
-    sample: float = 0.01
+    sample: float = 0.05
     budget: float = 0.5
     timeout: float = 15
     threads: int | None = None
@@ -156,6 +157,22 @@ class Worker:
             raise Failed("error", f"while timed: {next(iter(reply.values()))}")
         return reply["seconds"]
 
+    def settle(self) -> None:
+        """Wait until no thread of the process computes.
+
+        Threads of some frameworks spin for up to 200 ms after their last work, on cores that the
+        next worker needs.
+        """
+        if self.process is None:
+            return
+        end, before = time.perf_counter() + SETTLE_S, running_s(self.process.pid)
+        while before is not None and time.perf_counter() < end:
+            time.sleep(SETTLE_STEP_S)
+            now = running_s(self.process.pid)
+            if now is None or now - before < SETTLE_STEP_S / 20:
+                return
+            before = now
+
     def timeout(self, compiles: bool) -> float:
         """Seconds that a request may take."""
         return self.options.timeout * (4 if compiles else 1)
@@ -175,6 +192,16 @@ class Worker:
         if timing.calls > 1:  # one call alone is no fair sample of a short case
             timing.samples = []
         return timing
+
+
+def running_s(pid: int) -> float | None:
+    """Seconds that the live threads of a process have run, or None where Linux does not tell."""
+    try:
+        threads = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
+        counts = [(thread / "schedstat").read_text().split()[0] for thread in threads]
+    except (OSError, IndexError):
+        return None
+    return sum(map(int, counts)) * 1e-9
 
 
 def measure(
@@ -204,6 +231,8 @@ def measure(
                 del active[worker]
                 continue
             active[worker] += time.perf_counter() - start
+            if len(active) > 1:
+                worker.settle()
     for worker in active:
         with contextlib.suppress(Failed):
             worker.ask("drop", o.timeout)
