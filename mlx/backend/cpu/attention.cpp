@@ -15,7 +15,9 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kQueryRows = 96;     // per block
+constexpr int64_t kQueryRows = 192;  // per block, which reads all keys and values
+constexpr int64_t kLeastRows = 96;   // where larger blocks are too few for the threads
+constexpr int64_t kThreadBlocks = 4;
 constexpr int64_t kKeys = 256;         // per block
 constexpr int64_t kStripRows = 24;     // of scores at once: they stay in the first-level cache
 constexpr int64_t kScoreRow = 272;     // floats from row to row, so that rows are in several sets
@@ -150,7 +152,8 @@ class QueryBlocks final : AttentionRows {
     const int64_t cells = key_cells + round_up(width_, panels_.columns()) * value_units_;
     const int64_t all = batches_ * key_heads_;
     const int64_t group = std::clamp<int64_t>(kPacked / (4 * std::max<int64_t>(cells, 1)), 1, all);
-    const int64_t shared = heads_ / key_heads_, blocks = ceil_div(queries_, kQueryRows);
+    const int64_t shared = heads_ / key_heads_, block_rows = query_rows();
+    const int64_t blocks = ceil_div(queries_, block_rows);
     const Scratch packed(static_cast<size_t>(group * cells) * sizeof(uint32_t));
     const double pair_ns = 2.0 * static_cast<double>(features_ + width_) / 80 + 1;
     for (int64_t first = 0; first < all; first += group) {
@@ -177,7 +180,7 @@ class QueryBlocks final : AttentionRows {
               const int64_t key_head = first + i / (shared * blocks);
               const uint32_t* keys = packed.get<uint32_t>() + (key_head - first) * cells;
               block(key_head / key_heads_, key_head % key_heads_ * shared + i / blocks % shared,
-                    i % blocks * kQueryRows, keys, keys + key_cells, workspace);
+                    i % blocks * block_rows, block_rows, keys, keys + key_cells, workspace);
             }
           },
           pair_ns * static_cast<double>(count * shared * queries_ * keys_));
@@ -199,9 +202,15 @@ class QueryBlocks final : AttentionRows {
     Scratch queries, scores, weights, sums, mask;
   };
 
-  void block(int64_t b, int64_t head, int64_t first, const uint32_t* keys, const uint32_t* values,
-             const Workspace& workspace) const {
-    const int64_t rows = std::min(kQueryRows, queries_ - first);
+  /// Queries of a block.
+  int64_t query_rows() const {
+    const int64_t blocks = batches_ * heads_ * ceil_div(queries_, kQueryRows);
+    return blocks >= kThreadBlocks * num_threads() ? kQueryRows : kLeastRows;
+  }
+
+  void block(int64_t b, int64_t head, int64_t first, int64_t most, const uint32_t* keys,
+             const uint32_t* values, const Workspace& workspace) const {
+    const int64_t rows = std::min(most, queries_ - first);
     panels_.pack_a(q_.at(b, head, first), q_.row, q_.col, rows, features_,
                    workspace.queries.get<uint32_t>());
     float largest[kQueryRows], totals[kQueryRows];
