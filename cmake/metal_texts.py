@@ -21,8 +21,8 @@ KERNELS = "mlx/backend/gpu/kernels/"
 # Texts of kernels that Metal has; other texts have instructions of NVIDIA's processors.
 TAKEN = (
     *("arguments.h", "attention.cuh", "attention_lanes_vjp.cuh", "axes.cuh", "compact.cuh"),
-    *("conv.cuh", "counting.cuh", "delta.cuh", "fft_passes.cuh", "hadamard.cuh", "index.cuh"),
-    "matmul.cuh",
+    *("conv.cuh", "counting.cuh", "delta.cuh", "fft_numbers.cuh", "fft_passes.cuh"),
+    *("hadamard.cuh", "index.cuh", "matmul.cuh"),
     *("packed.cuh", "prelude.cuh", "program.cuh", "radix.cuh", "random.cuh"),
     *("reduce.cuh", "reduce_vectors.cuh", "row_unit.cuh", "rows.cuh", "scan.cuh", "scatter.cuh"),
     *("share_updates.cuh", "sort.cuh", "spectrum.cuh"),

@@ -90,6 +90,26 @@ def test_along_other_axes(n):
          np.fft.rfft(np.broadcast_to(r[:, 1].astype(float), (3, n))))  # fmt: skip
 
 
+@pytest.mark.parametrize("n", [2**k for k in range(4, 13)])
+def test_powers_of_two_along_other_axes(n):
+    """Every kind, with as many elements in a line as asked for, fewer and more."""
+    for outer, length, inner in ((2, n, 5), (1, n - 3, 70), (3, n + 5, 4)):
+        x, r = numbers(outer, length, inner), reals(outer, length, inner)
+        z, d = x.astype(complex), r.astype(float)
+        half = slice(0, min(length, n // 2 + 1))
+        for view in VIEWS[:2]:
+            a, b = view(mx.array(x)), view(mx.array(r))
+            near(mx.fft.fft(a, n, axis=1), np.fft.fft(view(z), n, axis=1))
+            near(mx.fft.ifft(a, n, axis=1), np.fft.ifft(view(z), n, axis=1))
+            near(mx.fft.rfft(b, n, axis=1), np.fft.rfft(view(d), n, axis=1))
+            near(mx.fft.irfft(a[:, half], n, axis=1), np.fft.irfft(view(z)[:, half], n, axis=1))
+        near(mx.fft.fft(mx.array(r), n, axis=1, norm="ortho"), np.fft.fft(d, n, 1, norm="ortho"))
+        if second_backend.in_use() != "metal" and n <= 1024:
+            wide = mx.array(z, mx.complex128)
+            near(mx.fft.fft(wide, n, axis=1), np.fft.fft(z, n, axis=1))
+            near(mx.fft.irfft(wide[:, half], n, axis=1), np.fft.irfft(z[:, half], n, axis=1))
+
+
 def test_several_axes():
     x, r = numbers(6, 10, 14), reals(6, 10, 14)
     near(mx.fft.fftn(mx.array(x)), np.fft.fftn(x.astype(complex)))

@@ -8,6 +8,7 @@
 
 #include "mlx/backend/gpu/families/fft_lines.h"
 #include "mlx/backend/gpu/families/fft_passes.h"
+#include "mlx/backend/gpu/families/fft_strided.h"
 #include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/backend/gpu/libraries.h"
 
@@ -160,6 +161,7 @@ bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs
   if (!is_rows(out)) return false;
   const FftForm form(a, in, out);
   if (form.empty()) return true;
+  if (is_strided_fft(a, in, out, *device.hardware)) return find_strided_fft(a, in, out);
   const auto work = library_work(form, *device.hardware);
   if (!work) return find_fft_passes(attrs, in, out, device, needs);
   if (device::Axes walk = {}; !set_fft_walk(walk, in, a.axis)) return false;
@@ -167,7 +169,11 @@ bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs
   return true;
 }
 std::unique_ptr<const OpKernel> prepare_fft(const Step& step, DeviceState& device) {
-  const FftForm form(attrs_as<FftAttrs>(step.attrs.get()), step.operands[0], step.operands[1]);
+  const auto& a = attrs_as<FftAttrs>(step.attrs.get());
+  const Layout &in = step.operands[0], &out = step.operands[1];
+  const FftForm form(a, in, out);
+  if (!form.empty() && is_strided_fft(a, in, out, *device.hardware))
+    return prepare_strided_fft(step, device);
   if (!form.empty() && !library_work(form, *device.hardware))
     return prepare_fft_passes(step, device);
   return prepare_as<FftKernel>(step, device);

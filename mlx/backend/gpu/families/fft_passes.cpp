@@ -64,21 +64,9 @@ class Passes {
  public:
   Passes(const FftAttrs& a, const Layout& in, const Layout& out, int processors)
       : size_(real_dtype(in.dtype).size() * 2), processors_(processors) {
-    const FftShape lines(a, out);
     FftPassArguments p = {};
-    p.n = a.n;
-    p.outer = lines.outer;
-    p.inner = lines.inner;
-    walks_ = set_fft_walk(p.walk, in, a.axis);
+    walks_ = set_fft_operands(p, a, in, out);
     if (!walks_ || p.outer * p.inner == 0) return;
-    const bool half = a.kind == FftKind::hermitian, real = a.kind == FftKind::real;
-    p.source = half ? device::kFftHalf : real ? device::kFftReal : device::kFftComplex;
-    p.result = half ? device::kFftReal : device::kFftComplex;
-    p.there = std::min(in.shape[a.axis], half ? a.n / 2 + 1 : a.n);
-    p.step = in.strides[a.axis];
-    p.kept = out.shape[a.axis];
-    p.exchanged_in = p.exchanged_out = half || a.kind == FftKind::inverse;
-    p.scale = a.scale;
     p.length = is_smooth(a.n) ? a.n : convolution_length(a.n);
     if (p.length == a.n) {
       add(p, Place::operand, Place::result);
@@ -239,6 +227,22 @@ class PassesKernel final : public StepKernel<FftPassArguments> {
 };
 
 }  // namespace
+
+bool set_fft_operands(FftPassArguments& p, const FftAttrs& a, const Layout& in, const Layout& out) {
+  const FftShape lines(a, out);
+  p.n = a.n;
+  p.outer = lines.outer;
+  p.inner = lines.inner;
+  const bool half = a.kind == FftKind::hermitian, real = a.kind == FftKind::real;
+  p.source = half ? device::kFftHalf : real ? device::kFftReal : device::kFftComplex;
+  p.result = half ? device::kFftReal : device::kFftComplex;
+  p.there = std::min(in.shape[a.axis], half ? a.n / 2 + 1 : a.n);
+  p.step = in.strides[a.axis];
+  p.kept = out.shape[a.axis];
+  p.exchanged_in = p.exchanged_out = half || a.kind == FftKind::inverse;
+  p.scale = a.scale;
+  return set_fft_walk(p.walk, in, a.axis);
+}
 
 bool find_fft_passes(const Attrs* attrs, const Layout& in, const Layout& out,
                      const DeviceState& device, Requirements& needs) {
