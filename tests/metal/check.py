@@ -92,7 +92,7 @@ INSTANCES = {
             "apply_claimed<uint32_t, uint32_t, uint32_t>",
         ],
     },
-    "spectrum": {"SpectrumArguments": ["fill_spectrum<m::Cx<float>>"]},
+    "spectrum": {"SpectrumArguments": ["fill_spectrum<float>"]},
     "share_updates": {
         "SortedUpdatesArguments": ["apply_shares<Mode::add, float16_t, uint32_t, 8>"],
     },

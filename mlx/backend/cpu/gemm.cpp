@@ -3,8 +3,9 @@
 // Products with few rows go to gemm_rows.h, and bfloat16 to gemm_tiles.h where a unit for tiles is
 // in use. The others are computed by register tiles, whose factors are packed or, in float32, in
 // place where they stay in a cache: with a moderate number of rows, or enough columns for each
-// thread, a task packs its part of B block by block, so that no thread reads lines that another has
-// just written; otherwise B is packed once for all tasks. In all of them a sum runs along K in the
+// thread of a processor with small second caches, a task packs its part of B block by block, so
+// that no thread reads lines that another has just written; otherwise B is packed once for all
+// tasks. In all of them a sum runs along K in the
 // same order for any division into tasks, so tasks may depend on the number of threads.
 #include "mlx/backend/cpu/gemm.h"
 
@@ -29,8 +30,9 @@ constexpr int64_t kDotRowsTiles = 1;
 constexpr int64_t kTinyWeights = 4096;  // B is not packed below this size
 constexpr int64_t kSwapColumns = 8;     // maximum columns for computing the transposed product
 constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs its own part of B,
-constexpr int64_t kOwnBColumns = 64;    // or with this many columns for each thread
-constexpr int64_t kBlockUnits = 384;    // units along K per block, sized for the caches
+constexpr int64_t kOwnBColumns = 64;    // or with this many columns for each thread, where
+constexpr int64_t kOwnBCache = 512 << 10;  // second caches have at most so many bytes
+constexpr int64_t kBlockUnits = 384;       // units along K per block, sized for the caches
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
 constexpr int64_t kTaskGroup = 4;  // tasks side by side that follow each other
@@ -91,7 +93,8 @@ void fill_without_product(const Gemm& g) {
 // True if each task packs its part of B. Inside a parallel loop there is one task.
 bool has_own_columns(const Gemm& g, int64_t columns) {
   const int64_t threads = in_parallel() ? 1 : num_threads();
-  return g.m <= kOwnBRows || columns >= kOwnBColumns * threads;
+  const bool wide = columns >= kOwnBColumns * threads;
+  return g.m <= kOwnBRows || (wide && static_cast<int64_t>(l2_size()) <= kOwnBCache);
 }
 
 // True if tiles read A in place: rows that do not all fall into the same sets of the caches, unless

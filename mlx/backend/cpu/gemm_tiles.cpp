@@ -20,6 +20,7 @@ constexpr int64_t kFlatDepth = 128;  // the same of B for one strip of A, in lon
 constexpr int64_t kFlatColumns = 2048;
 constexpr int64_t kFlat = 1 << 20;    // minimum elements of such a B
 constexpr int64_t kShared = 1 << 22;  // maximum elements of B that are packed once for all tasks
+constexpr int64_t kEqualCores = 4;    // so many threads end equal tasks at about the same time
 constexpr double kStepNs = 24;        // one step of a block, from the second-level cache
 constexpr double kPackNs = 0.1;       // an element of B, to the second-level cache
 constexpr double kSharedNs = 0.2;     // the same to memory that all tasks read
@@ -162,7 +163,7 @@ class Tasks {
   }
 
   /// The division into tasks that should end first: few tasks pack and read less, many are spread
-  /// more evenly.
+  /// more evenly. Of many cores some are slower, and the others wait for about one of their tasks.
   Grid choose_grid() const {
     const auto threads = static_cast<double>(threads_);
     const int64_t strips = ceil_div(p_.m, kTileBlock);
@@ -171,8 +172,9 @@ class Tasks {
     const double pack = static_cast<double>(p_.n * p_.k) * kSharedNs / threads;
     const auto consider = [&](const Grid& grid) {
       const int64_t tasks = ceil_div(p_.m, grid.rows) * ceil_div(p_.n, grid.columns);
-      const double time = cost(grid) * static_cast<double>(ceil_div(tasks, threads_)) +
-                          (grid.shared ? pack + kJoinNs * threads : 0);
+      const int64_t each = ceil_div(tasks, threads_) + (threads_ > kEqualCores ? 1 : 0);
+      const double time =
+          cost(grid) * static_cast<double>(each) + (grid.shared ? pack + kJoinNs * threads : 0);
       if (least >= 0 && time >= least) return;
       least = time;
       best = grid;

@@ -31,11 +31,14 @@ Accumulator value_of(Dtype t) {
 std::string KernelRow::name() const { return std::string(file) + "_kernel"; }
 
 std::string KernelRow::text(const std::string& list, const char* type) const {
-  constexpr const char* kMacros[] = {"MLX_KERNEL(", "MLX_IN_STEP_KERNEL(", "MLX_GROUP_KERNEL("};
+  constexpr const char* kMacros[] = {"MLX_KERNEL(", "MLX_IN_STEP_KERNEL(", "MLX_RESIDENT_KERNEL(",
+                                     "MLX_GROUP_KERNEL("};
   const std::string instance = list.empty() ? "" : "<" + list + ">";
   std::string text = kMacros[threads] + name() + ", " + (type ? type : arguments) + ", p";
-  if (threads == groups)
-    text += ", (device::" + std::string(function) + "_threads" + instance + ")";
+  if (threads == groups || threads == resident) {
+    const char* count = threads == groups ? "_threads" : "_blocks";
+    text += ", (device::" + std::string(function) + count + instance + ")";
+  }
   return text + ") { device::" + function + instance + "(p); }\n";
 }
 

@@ -23,7 +23,7 @@ Accumulator value_of(Dtype t);
 
 /// A row of the table.
 struct KernelRow {
-  enum Threads { alone, in_step, groups };
+  enum Threads { alone, in_step, resident, groups };
   const char *file, *arguments, *function;
   Threads threads;
   const char* instances;

@@ -32,9 +32,18 @@ class SpectrumKernel final : public StepKernel<SpectrumArguments> {
     p.half = f.half;
     p.mirrored = static_cast<int64_t>(f.mirrored);
     p.conjugate = attrs_as<SpectrumAttrs>(step.attrs.get()).conjugate;
-    kernel = kernels::fill_spectrum(device, step.operands[1].dtype);
+    kernel = kernels::fill_spectrum(device, real_dtype(step.operands[1].dtype));
+    size_ = step.operands[1].dtype.size();
     blocks = blocks_for(p.rows * 32);
   }
+
+ private:
+  void run(const Enqueue& to, SpectrumArguments& bound, std::span<const uint64_t>) const override {
+    bound.pairs = bound.in % size_ == 0;
+    kernel.launch(to, blocks, bound);
+  }
+
+  int64_t size_;
 };
 
 bool find_spectrum(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,

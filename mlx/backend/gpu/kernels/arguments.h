@@ -152,6 +152,7 @@ struct FftPassArguments {
   Axes walk;
   int64_t kept;                         ///< elements of a line of the result
   int64_t exchanged_in, exchanged_out;  ///< whether real and imaginary parts change places
+  int64_t pairs;                        ///< whether complex numbers are aligned to their size
   int64_t chirp_in, chirp_out, convolves;
   double scale;
 };
@@ -168,6 +169,7 @@ struct SpectrumArguments {
   int64_t in, out;  ///< addresses
   Axes outer;
   int64_t rows, length, step, half_axis, half, mirrored, conjugate;
+  int64_t pairs;  ///< whether complex numbers are aligned to their size
 };
 struct RopeArguments {
   int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none

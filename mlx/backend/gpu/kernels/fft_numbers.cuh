@@ -7,6 +7,11 @@ namespace mlx::core::device {
 
 //--- complex numbers ----------------------------------------------------------------------------
 
+/// A complex number that is read and written at once.
+template <class T>
+struct alignas(2 * sizeof(T)) FftPair {
+  T re, im;
+};
 template <class T>
 MLX_FN T fft_fma(T a, T b, T c) {
   return v_fma(lane::Lane<T>(a), lane::Lane<T>(b), lane::Lane<T>(c)).v;

@@ -49,116 +49,140 @@ MLX_FN void fft_some(m::Cx<T> (&x)[R]) {
 template <class T, int N>
 struct StridedLines {
   using Z = m::Cx<T>;
+  using Pair = FftPair<T>;
   static constexpr int kEach = sizeof(T) == 4 ? 16 : 8;
   static constexpr int kLineThreads = N / kEach, kColumns = kThreads / kLineThreads;
-  static constexpr int kRadix = kEach;
-  /// Elements of the exchange: rows of kRadix elements of a line begin in other banks.
-  static constexpr int kCells = (N + N / kRadix) * kColumns;
+  /// Elements of the exchange: rows of kEach elements of a line begin in other banks.
+  static constexpr int kCells = (N + N / kEach) * kColumns;
 
-  Z* roots;     // the first half of those of order N
-  Z* exchange;  // kCells
+  Pair* roots;     // of order N
+  Pair* exchange;  // kCells
   int thread, column;
 
-  MLX_FN Z root(int k) const {
-    const bool second = k >= N / 2;
-    const Z w = roots[second ? k - N / 2 : k];
-    return second ? Z{-w.re, -w.im} : w;
+  MLX_FN Z root(uint32_t k) const { return {roots[k].re, roots[k].im}; }
+  /// Where an element of the thread's line is in the exchange, and how many cells behind it one is
+  /// so many elements later: kEach divides one of the two, or they are in one row of it.
+  MLX_FN Pair* cell(uint32_t element) const {
+    return exchange + (element + element / kEach) * kColumns + column;
   }
-
-  MLX_FN int cell(int element) const { return (element + element / kRadix) * kColumns + column; }
-
-  /// One of `kEach / R` transforms of R elements of a thread, and its roots where a later pass
-  /// follows: from [R, rows, Width] to [rows, R, Width], where `at` is row * Width + a column.
-  template <int R, int Width>
-  MLX_FN void turn(Z (&x)[R], int at) const {
-    fft_some<R>(x);
-    const int row = at / Width;
-#pragma unroll
-    for (int k = 1; k < R; ++k) x[k] = fft_product(x[k], root(row * k * Width));
-  }
+  static constexpr int cells(int elements) { return (elements + elements / kEach) * kColumns; }
 
   /// Passes from a line in registers, element thread + j * kLineThreads as x[j], to the transformed
-  /// line, given to `write(element, value)`.
-  template <int Width, class Write>
+  /// line, given to `write(k, value)` as element thread + k * kLineThreads.
+  template <int kWidth, class Write>
   MLX_FN void passes(Z (&x)[kEach], Write write) const {
-    constexpr int kLeft = N / Width;
-    if constexpr (kLeft <= kRadix) {
-      constexpr int kCount = N / kLeft;
+    constexpr int kLeft = N / kWidth;
+    if constexpr (kLeft <= kEach) {
+      constexpr int kTurns = kEach / kLeft;
 #pragma unroll
-      for (int u = 0; u < kEach / kLeft; ++u) {
+      for (int u = 0; u < kTurns; ++u) {
         Z some[kLeft];
 #pragma unroll
-        for (int j = 0; j < kLeft; ++j) some[j] = x[u + j * (kEach / kLeft)];
+        for (int j = 0; j < kLeft; ++j) some[j] = x[u + j * kTurns];
         fft_some<kLeft>(some);
 #pragma unroll
-        for (int k = 0; k < kLeft; ++k) write(thread + u * kLineThreads + k * kCount, some[k]);
+        for (int k = 0; k < kLeft; ++k) write(u + k * kTurns, some[k]);
       }
     } else {
-      turn<kRadix, Width>(x, thread);
-      const int row = thread / Width, first = row * kRadix * Width + thread % Width;
+      fft_some<kEach>(x);
+      const uint32_t at = thread, row = at / kWidth, turn = row * kWidth;
+#pragma unroll
+      for (int k = 1; k < kEach; ++k) x[k] = fft_product(x[k], root(turn * k));
+      Pair* const to = cell(turn * kEach + at % kWidth);
+      const Pair* const from = cell(at);
       __syncthreads();  // the elements of the last exchange are read
 #pragma unroll
-      for (int k = 0; k < kRadix; ++k) exchange[cell(first + k * Width)] = x[k];
+      for (int k = 0; k < kEach; ++k) to[cells(k * kWidth)] = {x[k].re, x[k].im};
       __syncthreads();
 #pragma unroll
-      for (int j = 0; j < kEach; ++j) x[j] = exchange[cell(thread + j * kLineThreads)];
-      passes<Width * kRadix>(x, write);
+      for (int j = 0; j < kEach; ++j) {
+        const Pair z = from[cells(j * kLineThreads)];
+        x[j] = {z.re, z.im};
+      }
+      passes<kWidth * kEach>(x, write);
     }
   }
 };
 
-/// An element of a line: zeros behind its end, and the mirror image of half a spectrum, whose
-/// coefficients that are their own images are real.
-template <class T, int N>
-MLX_FN m::Cx<T> strided_operand(const FftPassArguments& p, int64_t line, int element) {
-  m::Cx<T> z{T(0), T(0)};
-  const bool half = p.source == kFftHalf, mirrored = half && 2 * element > N;
-  const int from = mirrored ? N - element : element;
-  if (from >= static_cast<int>(p.there)) return z;
-  const int64_t at = line + from * p.step;
-  if (p.source == kFftReal) {
-    z.re = memory<const T>(p.in)[at];
-  } else {
-    z = memory<const m::Cx<T>>(p.in)[at];
-    if (half && (from == 0 || 2 * from == N)) z.im = T(0);
-    if (mirrored) z.im = -z.im;
+/// Reads elements first + j * apart of the line that begins at an address, as x[j]: zeros behind
+/// its end, and the mirror image of half a spectrum, whose coefficients that are their own images
+/// are real. kPairs: complex numbers are aligned to their size.
+template <int kSource, int N, bool kPairs, int kEach, class T>
+MLX_FN void read_strided(const FftPassArguments& p, int64_t line, int first, int apart,
+                         m::Cx<T> (&x)[kEach]) {
+  constexpr int kBytes = (kSource == kFftReal ? 1 : 2) * static_cast<int>(sizeof(T));
+  const int64_t step = p.step * kBytes, next = apart * step;
+  const int there = static_cast<int>(p.there);
+  int64_t at = line + first * step, from_end = line + (N - first) * step;
+#pragma unroll
+  for (int j = 0; j < kEach; ++j, at += next, from_end -= next) {
+    const int element = first + j * apart;
+    const bool mirrored = kSource == kFftHalf && 2 * element > N;
+    x[j] = {T(0), T(0)};
+    if ((mirrored ? N - element : element) >= there) continue;
+    const int64_t from = mirrored ? from_end : at;
+    if constexpr (kSource == kFftReal) {
+      x[j].re = *memory<const T>(from);
+    } else if constexpr (kPairs) {
+      const FftPair<T> z = *memory<const FftPair<T>>(from);
+      x[j] = {z.re, z.im};
+    } else {
+      x[j] = *memory<const m::Cx<T>>(from);
+    }
+    if constexpr (kSource == kFftHalf) {
+      if (element == 0 || 2 * element == N) x[j].im = T(0);
+      x[j] = {mirrored ? -x[j].im : x[j].im, x[j].re};  // exchanged
+    } else if (kSource == kFftComplex && p.exchanged_in) {
+      x[j] = exchanged(x[j]);
+    }
   }
-  return p.exchanged_in ? exchanged(z) : z;
 }
 
+/// Blocks for which a processor has registers.
+template <class T, int N, int kSource>
+constexpr int fft_strided_blocks = sizeof(T) == 4 ? 3 : 2;
+
 /// A block transforms tiles of kColumns lines.
-template <class T, int N>
+template <class T, int N, int kSource>
 MLX_FN void fft_strided(const FftPassArguments& p) {
   using Lines = StridedLines<T, N>;
-  using Z = m::Cx<T>;
-  MLX_SHARED Z roots[N / 2];
-  MLX_SHARED Z exchange[Lines::kCells];
-  for (int k = static_cast<int>(threadIdx.x); k < N / 2; k += kThreads)
-    roots[k] = fft_root<T, uint32_t>(static_cast<uint32_t>(k), static_cast<uint32_t>(N));
+  using Pair = FftPair<T>;
+  constexpr int kEach = Lines::kEach;
+  constexpr int kIn = (kSource == kFftReal ? 1 : 2) * static_cast<int>(sizeof(T));
+  constexpr int kOut = (kSource == kFftHalf ? 1 : 2) * static_cast<int>(sizeof(T));
+  MLX_SHARED Pair roots[N];
+  MLX_SHARED Pair exchange[Lines::kCells];
+  for (int k = static_cast<int>(threadIdx.x); k < N; k += kThreads) {
+    const auto w = fft_root<T, uint32_t>(static_cast<uint32_t>(k), static_cast<uint32_t>(N));
+    roots[k] = {w.re, w.im};
+  }
   __syncthreads();
   const int column = static_cast<int>(threadIdx.x) % Lines::kColumns;
   const Lines lines = {roots, exchange, static_cast<int>(threadIdx.x) / Lines::kColumns, column};
   const T scale = static_cast<T>(p.scale);
-  const int64_t all = p.outer * p.inner;
+  const int64_t all = p.outer * p.inner, step = p.inner * kOut;
+  const int kept = static_cast<int>(p.kept);
   for (int64_t first = static_cast<int64_t>(blockIdx.x) * Lines::kColumns; first < all;
        first += static_cast<int64_t>(gridDim.x) * Lines::kColumns) {
     const bool there = first + column < all;
     const int64_t line = there ? first + column : all - 1;
     const int64_t outer = position_quotient(line, p.inner);
-    const int64_t in = offset_of(p.walk, line);
-    const int64_t out = outer * p.kept * p.inner + (line - outer * p.inner);
-    Z x[Lines::kEach];
-#pragma unroll
-    for (int j = 0; j < Lines::kEach; ++j)
-      x[j] = strided_operand<T, N>(p, in, lines.thread + j * Lines::kLineThreads);
-    lines.template passes<1>(x, [&](int element, Z z) {
-      if (!there || element >= p.kept) return;
-      const int64_t to = out + element * p.inner;
-      if (p.exchanged_out) z = exchanged(z);
-      if (p.result == kFftReal) {
-        memory<T>(p.out)[to] = z.re * scale;
+    const int64_t to =
+        p.out + (outer * p.kept * p.inner + (line - outer * p.inner)) * kOut + lines.thread * step;
+    m::Cx<T> x[kEach];
+    const int64_t from = p.in + offset_of(p.walk, line) * kIn;
+    if (p.pairs)
+      read_strided<kSource, N, true>(p, from, lines.thread, Lines::kLineThreads, x);
+    else
+      read_strided<kSource, N, false>(p, from, lines.thread, Lines::kLineThreads, x);
+    lines.template passes<1>(x, [&](int k, m::Cx<T> z) {
+      if (!there || lines.thread + k * Lines::kLineThreads >= kept) return;
+      const int64_t at = to + k * Lines::kLineThreads * step;
+      if constexpr (kSource == kFftHalf) {
+        *memory<T>(at) = z.im * scale;  // of the exchanged number
       } else {
-        memory<Z>(p.out)[to] = {z.re * scale, z.im * scale};
+        if (p.exchanged_out) z = exchanged(z);
+        *memory<Pair>(at) = {z.re * scale, z.im * scale};
       }
     });
   }

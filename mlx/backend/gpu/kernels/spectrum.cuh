@@ -1,7 +1,7 @@
 // Whole spectra of real signals from their first halves.
 #pragma once
 
-#include "mlx/backend/gpu/kernels/axes.cuh"
+#include "mlx/backend/gpu/kernels/fft_numbers.cuh"
 
 namespace mlx::core::device {
 
@@ -24,8 +24,9 @@ MLX_FN SpectrumRow spectrum_row(const SpectrumArguments& p, int64_t number) {
 }
 
 /// A warp has a row.
-template <class T>
+template <class F>
 MLX_FN void fill_spectrum(const SpectrumArguments& p) {
+  using T = FftPair<F>;
   constexpr int kMany = 4;  // coefficients of a lane that are read before one is written
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / 32), length = p.length;
@@ -33,7 +34,6 @@ MLX_FN void fill_spectrum(const SpectrumArguments& p) {
   for (int64_t r = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32; r < p.rows;
        r += warps) {
     const SpectrumRow row = spectrum_row(p, r);
-    const auto* in = memory<const T>(p.in);
     auto* out = memory<T>(p.out) + r * length;
     for (int64_t first = lane; first < length; first += kMany * 32) {
       T some[kMany];
@@ -43,7 +43,13 @@ MLX_FN void fill_spectrum(const SpectrumArguments& p) {
         if (k >= length) break;
         const bool image = half ? k >= p.half : row.beyond;
         const int64_t at = image && mirrored && k > 0 ? length - k : k;
-        some[j] = in[(image ? row.image : row.own) + at * p.step];
+        const int64_t from = p.in + ((image ? row.image : row.own) + at * p.step) * sizeof(T);
+        if (p.pairs) {
+          some[j] = *memory<const T>(from);
+        } else {
+          const m::Cx<F> z = *memory<const m::Cx<F>>(from);
+          some[j] = {z.re, z.im};
+        }
         if (image != (p.conjugate != 0)) some[j].im = 0 - some[j].im;  // +0 of 0
       }
 #pragma unroll
