@@ -75,11 +75,16 @@ struct RegOf<Complex<F>> {
 template <class A>
 using Reg = typename RegOf<A>::type;
 
+/// A vector, or a register that holds one. GCC copies 16 bytes of a structure at a time, so that the
+/// register would wait for a copy in memory.
 template <class V>
 MLX_FN V raw_load(const void* p) {
-  V v;
-  __builtin_memcpy(&v, p, sizeof(V));
-  return v;
+  V x;
+  if constexpr (requires { x.v; })
+    __builtin_memcpy(&x.v, p, sizeof(V));
+  else
+    __builtin_memcpy(&x, p, sizeof(V));
+  return x;
 }
 
 #if defined(MLX_MM)

@@ -17,6 +17,11 @@ def total(f: Any, axis: int | None) -> tuple[Callable[..., Any], tuple[Any, ...]
     return lambda x: f.sum(x, axis), (f.normal((4096, 1024)),)
 
 
+@case("reduce/maximum of all 4M int32", bytes=16 * M)
+def maximum_of_all(f: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return f.maximum, (f.integers((4 * M,), 1000),)
+
+
 @case("reduce/argmax of rows 4096×1024", "argmax", bytes=16 * M)
 @case("rows/softmax 4096×1024", "softmax", bytes=32 * M)
 @case("rows/cumsum 4096×1024", "cumsum", bytes=32 * M)
