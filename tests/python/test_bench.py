@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 
 import pytest
 from processes import PYTHON
@@ -213,29 +212,27 @@ def test_a_peer_that_hangs_is_given_up_and_started_again():
         worker.stop()
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="times of threads are Linux's")
-def test_threads_that_spin_after_their_work_are_waited_for():
+def test_threads_that_spin_after_their_work_are_waited_for(monkeypatch):
     from mlx.bench import run
 
-    spins = """
-import sys, threading, time
-def spin(end):
-    while time.perf_counter() < end: pass
-threading.Thread(target=spin, args=(time.perf_counter() + 0.3,)).start()
-print("ready", flush=True)
-sys.stdin.read()
-"""
     worker = run.Worker("this", "mlx", shlex.join(PYTHON), run.Options())
-    worker.process = subprocess.Popen(
-        [sys.executable, "-c", spins], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with worker.process as process:
-        process.stdout.readline()
+    worker.settle()  # no process yet
+    counts = [0.0, 0.004, 0.008, 0.0081, 1.0]
+    monkeypatch.setattr(run, "running_s", lambda pid: counts.pop(0))
+    worker.process = subprocess.Popen([sys.executable, "-c", ""])
+    with worker.process:
         worker.settle()
-        threads = run.running_s(process.pid)
-        time.sleep(0.1)
-        assert run.running_s(process.pid) - threads < 0.01
-        process.stdin.close()
+    assert counts == [1.0]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="times of threads are Linux's")
+def test_the_time_that_threads_have_run():
+    from mlx.bench import run
+
+    before = run.running_s(os.getpid())
+    while run.running_s(os.getpid()) - before < 0.01:
+        pass
+    assert run.running_s(2**22 + 1) is None  # no such process
 
 
 @pytest.mark.parametrize(

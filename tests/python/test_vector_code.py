@@ -1,4 +1,4 @@
-"""Machine code of the vector kernels: what a compiler may do to them that no result shows."""
+"""Machine code of the vector kernels, for faults of compilers that no result shows."""
 
 import pathlib
 import platform

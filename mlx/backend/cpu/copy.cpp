@@ -5,6 +5,7 @@
 #include "mlx/backend/cpu/copy.h"
 
 #include "mlx/backend/common/odometer.h"
+#include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/item_size.h"
 #include "mlx/backend/cpu/threads.h"
 
@@ -53,12 +54,16 @@ CopyLayout make_layout(const Shape& shape, const Strides& src, const Strides& ds
   return w;
 }
 
+constexpr int64_t kKernelRow = 32;  // elements for which a kernel is called
+
 template <class T>
 void copy_row(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t n) {
   if (dst_stride == 1 && src_stride == 1) {
     std::memcpy(dst, src, n * sizeof(T));
   } else if (dst_stride == 1 && src_stride == 0) {
     std::fill_n(dst, n, *src);
+  } else if (dst_stride == 1 && n >= kKernelRow) {
+    loaded_kernels().load_strided(dst, src, src_stride, n, sizeof(T));
   } else if (dst_stride == 1) {
     for (int64_t i = 0; i < n; ++i, src += src_stride) dst[i] = *src;
   } else {

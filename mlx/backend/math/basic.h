@@ -25,7 +25,11 @@ using Truth = decltype(V() == V());
 
 template <Integer T>
 MLX_FN T add(T a, T b) {
-  return static_cast<T>(Wrap<T>(a) + Wrap<T>(b));
+  if constexpr (std::is_same_v<T, bool>) {
+    return a | b;
+  } else {
+    return static_cast<T>(Wrap<T>(a) + Wrap<T>(b));
+  }
 }
 template <Integer T>
 MLX_FN T subtract(T a, T b) {

@@ -62,6 +62,9 @@ void load_strided(void* dst, const void* src, int64_t stride, int64_t n, int ite
     } else if (stride == -1) {
       MLX_INDEPENDENT
       for (int64_t i = 0; i < n; ++i) o[i] = p[-i];
+    } else if (stride == 2) {
+      MLX_INDEPENDENT
+      for (int64_t i = 0; i < n; ++i) o[i] = p[2 * i];
     } else {
       for (int64_t i = 0; i < n; ++i) o[i] = p[i * stride];
     }

@@ -192,11 +192,24 @@ void widened(const void* const* in, void* out, int64_t n) {
   }
 }
 
+/// A function of a truth value is the value or its complement, masked: GCC has no vectors of `!`.
+template <class F>
+MLX_FN void bool_loop(const void* in, void* out, int64_t n) {
+  const auto* a = static_cast<const uint8_t*>(in);
+  auto* o = static_cast<uint8_t*>(out);
+  const uint8_t of_false = F{}(false), change = of_false ^ F{}(true);
+  MLX_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) o[i] = (a[i] & change) ^ of_false;
+}
+
 /// Plain loops. The operands may be identical to the output, but must not overlap it partially.
 template <class F, int Arity, class T>
 void scalar(const void* const* in, void* out, int64_t n) {
   const T* a = static_cast<const T*>(in[0]);
-  if constexpr (Arity == 1) {
+  if constexpr (Arity == 1 && __is_same(T, bool)) {
+    static_assert(__is_same(decltype(F{}(false)), bool));
+    bool_loop<F>(in[0], out, n);
+  } else if constexpr (Arity == 1) {
     auto* o = static_cast<decltype(F{}(T()))*>(out);
     MLX_INDEPENDENT
     for (int64_t i = 0; i < n; ++i) o[i] = F{}(a[i]);

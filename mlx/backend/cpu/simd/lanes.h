@@ -75,8 +75,8 @@ struct RegOf<Complex<F>> {
 template <class A>
 using Reg = typename RegOf<A>::type;
 
-/// A vector, or a register that holds one. GCC copies 16 bytes of a structure at a time, so that the
-/// register would wait for a copy in memory.
+/// A vector, or a register that holds one. GCC copies 16 bytes of a structure at a time, so that
+/// the register would wait for a copy in memory.
 template <class V>
 MLX_FN V raw_load(const void* p) {
   V x;
