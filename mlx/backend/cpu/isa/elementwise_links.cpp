@@ -4,6 +4,7 @@
 // registers, rounded by another link after each op.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
 #include "mlx/backend/cpu/simd/bf16.h"
+#include "mlx/backend/cpu/simd/lanes.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -145,15 +146,24 @@ void quotient(MLX_REGISTERS, const Link* link, int64_t at) {
 
 //--- transfers and rounding ----------------------------------------------------------------------
 
+/// True if a register has a NaN.
+MLX_FN bool any_nan(const Eight& x) {
+  auto found = v_unordered(VF(x.v[0]), VF(x.v[1]));
+#pragma GCC unroll 8
+  for (int i = 2; i < kRegisters; i += 2) found = found | v_unordered(VF(x.v[i]), VF(x.v[i + 1]));
+  return v_any(found);
+}
 /// Gives eight registers the precision of A.
 template <class A>
 MLX_FN void round_eight(Eight& x) {
+  const bool some = __is_same(A, Bfloat16) && any_nan(x);
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) {
     if constexpr (__is_same(A, Bfloat16)) {
       const VI bits = v_bits(VF(x.v[i])), odd = v_shift_right_logical(bits, 16) & VI(1);
-      const VI rounded =
-          v_select(VF(x.v[i]) == VF(x.v[i]), bits + VI(0x7fff) + odd, bits | VI(1 << 22));
+      VI rounded = bits + (odd + VI(0x7fff));
+      if (some) [[unlikely]]
+        rounded = v_select(VF(x.v[i]) == VF(x.v[i]), rounded, bits | VI(1 << 22));
       x.v[i] = v_from_bits<VF>(rounded & VI(-1 << 16)).v;
     } else {
       typename A::S memory[VF::N];
@@ -165,12 +175,16 @@ MLX_FN void round_eight(Eight& x) {
 /// Eight registers of the precision of A to memory.
 template <class A>
 MLX_FN void put(typename A::S* to, const Eight& x) {
-#pragma GCC unroll 8
-  for (int i = 0; i < kRegisters; ++i) {
-    if constexpr (__is_same(A, Bfloat16))
-      v_store_words(to + i * VF::N, v_shift_right_logical(v_bits(VF(x.v[i])), 16));
-    else
+  const auto upper = [&](int i)
+                         MLX_INLINED { return v_shift_right_logical(v_bits(VF(x.v[i])), 16); };
+#pragma GCC unroll 4
+  for (int i = 0; i < kRegisters; i += 2) {
+    if constexpr (__is_same(A, Bfloat16)) {
+      v_store_words(to + i * VF::N, upper(i), upper(i + 1));
+    } else {
       A::store(to + i * VF::N, VF(x.v[i]));
+      A::store(to + (i + 1) * VF::N, VF(x.v[i + 1]));
+    }
   }
 }
 
@@ -182,14 +196,6 @@ MLX_FN bool without_subnormals(const Eight& x) {
 #pragma GCC unroll 8
   for (int i = 0; i < kRegisters; ++i) found |= _mm512_fpclass_ps_mask((__m512)x.v[i], kSubnormal);
   return found == 0;
-}
-/// True if a register has a NaN.
-MLX_FN bool any_nan(const Eight& x) {
-  __mmask16 found = 0;
-#pragma GCC unroll 4
-  for (int i = 0; i < kRegisters; i += 2)
-    found |= _mm512_cmp_ps_mask((__m512)x.v[i], (__m512)x.v[i + 1], _CMP_UNORD_Q);
-  return found != 0;
 }
 /// Adds less than a half of the last place that is kept, or a half to odd numbers: in fewer
 /// instructions than conversions there and back take, and subnormal numbers are no exception.

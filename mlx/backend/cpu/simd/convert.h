@@ -39,6 +39,19 @@ MLX_FN void v_store_words(uint16_t* p, VI x) {
 #endif
 }
 
+/// Two registers side by side: a pack of both takes as long as one of each.
+MLX_FN void v_store_words(uint16_t* p, VI low, VI high) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  const __m256i packed = _mm256_packus_epi32((__m256i)low.v, (__m256i)high.v);
+  _mm256_storeu_si256((__m256i*)p, _mm256_permute4x64_epi64(packed, 0xd8));
+#elif defined(__SSE4_1__) && !defined(__AVX512F__)
+  _mm_storeu_si128((__m128i*)p, _mm_packus_epi32((__m128i)low.v, (__m128i)high.v));
+#else
+  v_store_words(p, low);
+  v_store_words(p + VI::N, high);
+#endif
+}
+
 /// bfloat16 is the upper half of a float.
 MLX_FN VF v_load_bf16(const uint16_t* p) { return v_from_bits<VF>(v_load_words(p) << 16); }
 // With integer operations on every target: the AVX-512 BF16 instruction flushes subnormals.
