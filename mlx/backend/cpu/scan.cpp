@@ -130,7 +130,9 @@ void run_scan(const KernelArgs& args) {
   }
   const int64_t outer = num_elements(shape);
   const Odometer<2> start(shape, {strides[0], strides[1]});
-  if (LongScan::worth(a.kind, in.dtype(), out.size() / n, n)) {
+  // In parts, which are read twice. Integers give the same in any order.
+  const bool alone = num_threads() == 1 && !is_inexact(in.dtype());
+  if (!alone && LongScan::worth(a.kind, in.dtype(), out.size() / n, n)) {
     Odometer<2> at = start;
     for (int64_t i = 0; i < outer; ++i, at.next())
       LongScan{kernels, x + at[0] * size, y + at[1] * size, size,        n,

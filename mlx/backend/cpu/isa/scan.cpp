@@ -376,8 +376,10 @@ struct Kernel {
     else
       return x;
   }
+  // Few lanes of long integers take longer than one after the other, whose order is the same.
+  static constexpr bool kLongIntegers = sizeof(A) == 8 && !is_float_v<A> && kVectorBytes < 64;
   static constexpr bool kInRegisters =
-      __is_same(State, A) && !is_complex_v<A> && !__is_same(A, bool);
+      __is_same(State, A) && !is_complex_v<A> && !__is_same(A, bool) && !kLongIntegers;
   static constexpr bool kOrdered = requires(Vec<A> x) { O::ordered(x, x); };
   static MLX_FN void store(Reg<A> x, T* to) {
     if constexpr (__is_same(T, Half))
