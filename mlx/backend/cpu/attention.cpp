@@ -15,9 +15,9 @@ namespace mlx::core::cpu {
 
 namespace {
 
-constexpr int64_t kQueryRows = 192;  // per block, which reads all keys and values
-constexpr int64_t kLeastRows = 96;   // where larger blocks are too few for the threads
-constexpr int64_t kThreadBlocks = 4;
+constexpr int64_t kQueryRows = 192;    // per block, which reads all keys and values
+constexpr int64_t kLeastRows = 96;     // where larger blocks are too few for the threads
+constexpr int64_t kThreadBlocks = 4;   // for each thread, to be enough
 constexpr int64_t kKeys = 256;         // per block
 constexpr int64_t kStripRows = 24;     // of scores at once: they stay in the first-level cache
 constexpr int64_t kScoreRow = 272;     // floats from row to row, so that rows are in several sets

@@ -2,11 +2,11 @@
 //
 // Products with few rows go to gemm_rows.h, and bfloat16 to gemm_tiles.h where a unit for tiles is
 // in use. The others are computed by register tiles, whose factors are packed or, in float32, in
-// place where they stay in a cache: with a moderate number of rows, or enough columns for each
+// place where they stay in a cache. With a moderate number of rows, or enough columns for each
 // thread of a processor with small second caches, a task packs its part of B block by block, so
 // that no thread reads lines that another has just written; otherwise B is packed once for all
-// tasks. In all of them a sum runs along K in the
-// same order for any division into tasks, so tasks may depend on the number of threads.
+// tasks. In all of them a sum runs along K in the same order for any division into tasks, so tasks
+// may depend on the number of threads.
 #include "mlx/backend/cpu/gemm.h"
 
 #include <algorithm>

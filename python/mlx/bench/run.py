@@ -158,10 +158,10 @@ class Worker:
         return reply["seconds"]
 
     def settle(self) -> None:
-        """Wait until no thread of the process computes.
+        """Wait until no thread of the process computes, for a second at most.
 
         Threads of some frameworks spin for up to 200 ms after their last work, on cores that the
-        next worker needs.
+        next worker needs. Systems other than Linux do not tell, and nothing is waited for.
         """
         if self.process is None:
             return
@@ -214,6 +214,8 @@ def measure(
             timings[worker.label] = worker.prepare(case, op)
         except Failed as failure:
             timings[worker.label] = Timing(failure.kind, note=str(failure))
+        if len(workers) > 1:
+            worker.settle()
     check_elements(timings)
     active = {w: 0.0 for w in workers if timings[w.label].kind == "time"}
     for worker in active:

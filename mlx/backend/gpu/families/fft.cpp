@@ -1,4 +1,5 @@
-// Fourier transforms along an axis. Where the device has a library, that transforms lines; a kernel
+// Fourier transforms along an axis. One kernel transforms neighbouring lines with a power of two of
+// elements (fft_strided.cpp). Where the device has a library, that transforms the others; a kernel
 // gathers those that it cannot read as they lie, or that are padded or cropped, and another one
 // scales results and spreads them. Elsewhere own kernels do all of it (fft_passes.cpp).
 #include "mlx/ops/fft.h"
@@ -161,10 +162,12 @@ bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs
   if (!is_rows(out)) return false;
   const FftForm form(a, in, out);
   if (form.empty()) return true;
-  if (is_strided_fft(a, in, out, *device.hardware)) return find_strided_fft(a, in, out);
+  device::Axes walk = {};
+  const bool walks = set_fft_walk(walk, in, a.axis);
+  if (is_strided_fft(a, in, out, *device.hardware)) return walks;
   const auto work = library_work(form, *device.hardware);
   if (!work) return find_fft_passes(attrs, in, out, device, needs);
-  if (device::Axes walk = {}; !set_fft_walk(walk, in, a.axis)) return false;
+  if (!walks) return false;
   needs.workspace = static_cast<size_t>(form.gathered_bytes() + form.result_bytes()) + *work;
   return true;
 }

@@ -64,11 +64,6 @@ bool is_strided_fft(const FftAttrs& a, const Layout& in, const Layout& out, Hard
          a.n <= (wide ? 512 : 1024) && lines.inner >= kNeighbours && (part <= kPart || !spreads);
 }
 
-bool find_strided_fft(const FftAttrs& a, const Layout& in, const Layout& out) {
-  FftPassArguments p = {};
-  return set_fft_operands(p, a, in, out);
-}
-
 std::unique_ptr<const OpKernel> prepare_strided_fft(const Step& step, DeviceState& device) {
   return prepare_as<StridedFftKernel>(step, device);
 }

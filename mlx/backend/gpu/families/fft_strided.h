@@ -10,8 +10,6 @@ namespace mlx::core::gpu {
 
 /// Whether one kernel transforms such lines: several neighbours with a power of two of elements.
 bool is_strided_fft(const FftAttrs& a, const Layout& in, const Layout& out, Hardware& hardware);
-/// Whether the walk of the input has few enough axes for it.
-bool find_strided_fft(const FftAttrs& a, const Layout& in, const Layout& out);
 std::unique_ptr<const OpKernel> prepare_strided_fft(const Step& step, DeviceState& device);
 
 }  // namespace mlx::core::gpu
