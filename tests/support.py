@@ -106,8 +106,8 @@ all dtypes in `send` and `recv`; all others from GPU to GPU.
 
 TESTS = """## Tests that do not run on a GPU
 
-`./dev test --device gpu` leaves out these tests. `--backend cuda-host` leaves out these and a part
-of the slow ones.
+`./dev test --device gpu` and `--backend cuda-host` leave out these tests, those that are the same
+on all devices, and a part of the slow ones, which `--seed` chooses and `--all` runs whole.
 """
 
 

@@ -45,7 +45,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "processes: starts processes that work together")
     config.addinivalue_line(
         "markers",
-        "sampled(share, always=False): slow; a share chosen by the seed, on --backend or always",
+        "sampled(share, always=False): slow; a share chosen by the seed, on a GPU or always",
     )
     from cases import selection
 
@@ -80,17 +80,18 @@ def pytest_collection_modifyitems(config, items):
     """Leaves out tests that are not about the backend or instruction set, and some slow ones."""
     from cases.selection import chosen
 
-    left_out = [] if config.getoption("--huge") else ["huge"]
-    if config.getoption("--backend") or "MLX_CPU_ISA" in os.environ:
-        left_out.append("anywhere")
     on_gpu = config.getoption("--backend") or config.getoption("--device") == "gpu"
-    left_out.append("cpu_only" if on_gpu else "gpu_only")
+    left_out = ["cpu_only" if on_gpu else "gpu_only"]
+    if not config.getoption("--huge"):
+        left_out.append("huge")
+    if on_gpu or "MLX_CPU_ISA" in os.environ:
+        left_out.append("anywhere")
 
     def runs(item):
         if any(map(item.get_closest_marker, left_out)):
             return False
         sampled = item.get_closest_marker("sampled")
-        if not sampled or not (config.getoption("--backend") or sampled.kwargs.get("always")):
+        if not sampled or not (on_gpu or sampled.kwargs.get("always")):
             return True
         return chosen(item.nodeid, *sampled.args)
 
