@@ -18,6 +18,13 @@ Reducer find_truth(Dtype::Val t, bool all);
 
 namespace {
 
+// Not inlined recursively, and not compiled once more for each constant argument.
+#ifdef __clang__
+#define MLX_SINGLE_COPY __attribute__((noinline))
+#else
+#define MLX_SINGLE_COPY __attribute__((noinline, noclone))
+#endif
+
 constexpr int kLanes = kReduceLanes, kDepth = kReduceDepth, kBlock = kReduceBlock;
 
 // A reduction defines the element type T, the accumulator A, the neutral element and the
@@ -329,9 +336,9 @@ struct Kernel : ReduceBlocks<O> {
                 width - i);
   }
   using Buffers = A (*)[kColumns];
-  // Lanes congruent to `l` modulo 2^level, of those that have elements. Not inlined recursively.
-  static __attribute__((noinline)) void lanes(const T* x, const int64_t* offsets, int n, int level,
-                                              int l, int64_t width, A* out, Buffers spare) {
+  // Lanes congruent to `l` modulo 2^level, of those that have elements.
+  static MLX_SINGLE_COPY void lanes(const T* x, const int64_t* offsets, int n, int level, int l,
+                                    int64_t width, A* out, Buffers spare) {
     if (level == 5) return lane(x, offsets, n, l, width, out);
     if (n <= l + (4 << level) && n <= kLanes) return few_rows(x, offsets, n, level, l, width, out);
     lanes(x, offsets, n, level + 1, l, width, out, spare);

@@ -229,8 +229,8 @@ struct Kernel {
   // apart, and their lines would evict each other.
   static constexpr int kStep = 16;
   template <int Count>
-  static void some_rows(const void* const* xs, void* const* ys, int64_t n, int64_t x_stride,
-                        int64_t y_stride) {
+  static __attribute__((noinline)) void some_rows(const void* const* xs, void* const* ys, int64_t n,
+                                                  int64_t x_stride, int64_t y_stride) {
     State a[Count];
     for (int r = 0; r < Count; ++r) a[r] = O::start();
     for (int64_t i = 0; i < n; i += kStep) {
@@ -357,8 +357,11 @@ struct Kernel {
         for (int k = 0; k < kStep; ++k) lanes[k] = O::step(lanes[k], widened(in[k]));
       }
       for (int k = 0; i < n; ++i, ++k) last[k] = O::step(last[k], widened(p[i * x_stride]));
+      // Both run once, and take long to compile where they are unrolled.
+#pragma GCC unroll 1
       for (int k = 0; k < kStep; ++k) lanes[k] = merged(lanes[k], last[k]);
       result = lanes[0];
+#pragma GCC unroll 1
       for (int k = 1; k < kStep; ++k) result = merged(result, lanes[k]);
     }
   }
