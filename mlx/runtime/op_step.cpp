@@ -38,6 +38,9 @@ OpStep OpStepBuilder::start(uint32_t i) {
   s.step.op = n.op;
   s.step.attrs = n.attrs;
   s.step.origin = n.origin;
+  const size_t n_results = n.parts ? n.parts->size() : 1;
+  s.results.reserve(n_results);
+  s.step.operands.reserve(n.inputs().size() + n_results + 1);  // a workspace
   for (Node* in : n.inputs()) add_operand(s, item_index(in), n.stream);
   s.step.n_inputs = static_cast<int>(s.slots.size());
   if (n.op->communicates)

@@ -42,11 +42,13 @@ std::string Step::name() const {
   if (op && epilogue >= 0) add(op->name);
   for (const Instr& i : program.code) add(op_name(i.op));
   if (op && epilogue < 0) add(op->name);
-  return s + ")";
+  s += ')';
+  return s;
 }
 
 std::vector<std::string> Plan::step_names(bool transfers) const {
   std::vector<std::string> names;
+  if (!segments.empty()) names.reserve(segments.front().steps.size() + 1);
   for (const Segment& s : segments) {
     if (transfers && !s.transfers.empty())
       names.push_back(cat("transfer(", s.transfers.size(), ") to ", to_string(s.stream)));

@@ -112,6 +112,8 @@ Dependents::Dependents(const Arrays& sources, const Arrays& outputs, Rule rule) 
     size_t next;
   };
   std::vector<Frame> stack;
+  stack.reserve(32);
+  order_.reserve(32);
   auto enter = [&](Node* n) {
     // A node's trace is never older than the traces of its inputs.
     if (n->trace < oldest || !index_.emplace(n, -1).second) return;

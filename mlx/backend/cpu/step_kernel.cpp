@@ -13,22 +13,20 @@ namespace {
 
 /// A step whose op has a kernel.
 struct OpStep {
+  explicit OpStep(Step&& s) : kernel(find_kernel(*s.op)), step(std::move(s)) {
+    const Program& p = step.program;
+    if (p.code.empty()) return;
+    const Shape& shape = step.operands[0].shape;
+    Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
+    input = {shape, row_major(shape), 0, type};
+    program = std::make_unique<FusedKernel>(step, input);
+  }
+
   const KernelEntry* kernel;
   Step step;
-  std::unique_ptr<FusedKernel> program = {};  ///< prologue: computes the input, with this layout
-  Layout input = {};
+  std::unique_ptr<FusedKernel> program;  ///< prologue: computes the input, with this layout
+  Layout input;
 };
-
-OpStep make_op_step(Step s) {
-  OpStep op{find_kernel(*s.op), std::move(s)};
-  const Program& p = op.step.program;
-  if (p.code.empty()) return op;
-  const Shape& shape = op.step.operands[0].shape;
-  Dtype type(p.code[p.outputs[0] - p.first_instr()].out);
-  op.input = {shape, row_major(shape), 0, type};
-  op.program = std::make_unique<FusedKernel>(op.step, op.input);
-  return op;
-}
 
 void run_with_prologue(const OpStep& op, void* const* addresses, const Scalar* constants) {
   const Step& s = op.step;
@@ -73,21 +71,19 @@ void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
 }  // namespace
 
 struct StepKernel::Impl {
-  std::variant<FusedKernel, OpStep, RowKernel, ControlKernel> kind;
+  using Kind = std::variant<FusedKernel, OpStep, RowKernel, ControlKernel>;
+
+  static Kind prepare(Step&& step) {
+    if (!step.routines.empty()) return Kind(std::in_place_type<ControlKernel>, std::move(step));
+    if (step.unit) return Kind(std::in_place_type<RowKernel>, step);
+    if (step.op) return Kind(std::in_place_type<OpStep>, std::move(step));
+    return Kind(std::in_place_type<FusedKernel>, step);
+  }
+
+  Kind kind;
 };
 
-namespace {
-
-std::variant<FusedKernel, OpStep, RowKernel, ControlKernel> prepare(Step step) {
-  if (!step.routines.empty()) return ControlKernel(std::move(step));
-  if (step.unit) return RowKernel(step);
-  if (step.op) return make_op_step(std::move(step));
-  return FusedKernel(step);
-}
-
-}  // namespace
-
-StepKernel::StepKernel(Step step) : impl_(new Impl{prepare(std::move(step))}) {}
+StepKernel::StepKernel(Step step) : impl_(new Impl{Impl::prepare(std::move(step))}) {}
 StepKernel::~StepKernel() = default;
 StepKernel::StepKernel(StepKernel&&) noexcept = default;
 
