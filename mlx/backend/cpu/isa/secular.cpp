@@ -25,12 +25,6 @@ struct Secular {
     if constexpr (D > 1) return over_lanes<D / 2>(x);
     return x;
   }
-  static MLX_FN V numbers() {
-    T from[N];
-    for (int i = 0; i < N; ++i) from[i] = T(i);
-    return V::load(from);
-  }
-
   /// Distances, and the part of the sum, of the poles [begin, end).
   static MLX_FN Part evaluate(int64_t begin, int64_t end, const T* d, const T* z, T origin, T mu,
                               T* distances) {
@@ -44,7 +38,7 @@ struct Secular {
         distance.store(distances + i);
       } else {
         distance.store_partial(distances + i, left);
-        distance = v_select(numbers() < V(static_cast<T>(left)), distance, V(T(1)));
+        distance = v_select(V::first_lanes(left), distance, V(T(1)));
       }
       const V quotient = weight / distance;
       value = v_fma(weight, quotient, value);
@@ -149,8 +143,8 @@ struct Secular {
         x = V::load(z + i) / V::load(distances + i);
         x.store(to + i);
       } else {
-        const V distance = v_select(numbers() < V(static_cast<T>(left)),
-                                    V::load_partial(distances + i, left), V(T(1)));
+        const V distance =
+            v_select(V::first_lanes(left), V::load_partial(distances + i, left), V(T(1)));
         x = V::load_partial(z + i, left) / distance;
         x.store_partial(to + i, left);
       }

@@ -165,6 +165,32 @@ struct Bfloat16 {
   MLX_FN static void store(S* p, V x) { v_store_bf16(p, x); }
 };
 
+/// The first `n` 16-bit words (0 < n < N), zeros in the rest; accesses no memory beyond.
+MLX_FN void load_words(const uint16_t* p, int64_t n, uint16_t (&to)[VF::N]) {
+#if defined(__AVX512BW__)
+  const auto all = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p);
+  __builtin_memcpy(to, &all, sizeof(to));
+#elif defined(__SSE4_1__) && !defined(__AVX512F__)
+  const __m128i all = load_bytes(p, 2 * n);
+  __builtin_memcpy(to, &all, sizeof(to));
+#else
+  for (int64_t i = 0; i < VF::N; ++i) to[i] = i < n ? p[i] : 0;
+#endif
+}
+MLX_FN void store_words(uint16_t* p, int64_t n, const uint16_t (&from)[VF::N]) {
+#if defined(__AVX512BW__)
+  __m256i all;
+  __builtin_memcpy(&all, from, sizeof(from));
+  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << n) - 1), all);
+#elif defined(__SSE4_1__) && !defined(__AVX512F__)
+  __m128i all{};
+  __builtin_memcpy(&all, from, sizeof(from));
+  store_bytes(p, all, 2 * n);
+#else
+  for (int64_t i = 0; i < n; ++i) p[i] = from[i];
+#endif
+}
+
 /// The first n elements (0 < n <= V::N), zeros in the other lanes; accesses no memory beyond them.
 template <class A>
 MLX_FN typename A::V load_some(const typename A::S* p, int64_t n) {
@@ -173,8 +199,8 @@ MLX_FN typename A::V load_some(const typename A::S* p, int64_t n) {
   if constexpr (sizeof(typename A::S) >= 4) {
     return V::load_partial(p, n);
   } else {
-    typename A::S padded[V::N] = {};
-    for (int64_t i = 0; i < n; ++i) padded[i] = p[i];
+    uint16_t padded[VF::N];
+    load_words(p, n, padded);
     return A::load(padded);
   }
 }
@@ -185,9 +211,9 @@ MLX_FN void store_some(typename A::S* p, typename A::V x, int64_t n) {
   if constexpr (sizeof(typename A::S) >= 4) {
     x.store_partial(p, n);
   } else {
-    typename A::S padded[V::N];
+    uint16_t padded[VF::N];
     A::store(padded, x);
-    for (int64_t i = 0; i < n; ++i) p[i] = padded[i];
+    store_words(p, n, padded);
   }
 }
 template <int S>

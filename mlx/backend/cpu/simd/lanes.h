@@ -213,6 +213,17 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   }
 #endif
   T few[R::N] = {};
+#if defined(__SSE4_1__) && !defined(__AVX512F__)
+  if constexpr (!is_complex_v<A> && sizeof(A) >= 4) {
+    if constexpr (sizeof(T) == sizeof(A) && is_float_v<T> == is_float_v<A>) {
+      return v_select(R::first_lanes(n), R((Raw<A>)Vec<T>::load_partial(p, n).v), R(rest));
+    } else if constexpr (sizeof(few) <= 16) {
+      const __m128i all = load_bytes(p, n * static_cast<int64_t>(sizeof(T)));
+      __builtin_memcpy(few, &all, sizeof(few));
+      return v_select(R::first_lanes(n), load_as<A>(few), R(rest));
+    }
+  }
+#endif
   __builtin_memcpy(few, p, static_cast<uint32_t>(n) * sizeof(T));
   A lanes[R::N];
   load_as<A>(few).store(lanes);

@@ -32,10 +32,7 @@ MLX_FN void store_first(typename V::elem* p, V x, int64_t some) {
 /// x with `rest` in the lanes from `some` on.
 template <class V>
 MLX_FN V padded(V x, int64_t some, typename V::elem rest) {
-  typename V::elem few[V::N];
-  x.store(few);
-  for (int64_t i = some; i < V::N; ++i) few[i] = rest;
-  return V::load(few);
+  return some == V::N ? x : v_select(V::first_lanes(some), x, V(rest));
 }
 
 /// Combines the lanes of x by halves, in a fixed order.

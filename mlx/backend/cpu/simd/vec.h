@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "mlx/backend/cpu/simd/parts.h"
 #include "mlx/backend/math/base.h"
 
 #if defined(__x86_64__)
@@ -133,6 +134,18 @@ struct Vec {
     store(p);
 #endif
   }
+  /// True in the first `n` lanes, 0 <= n < N.
+  MLX_FN static Mask first_lanes(int64_t n) {
+#if defined(__AVX512F__)
+    return {static_cast<uint16_t>((1u << n) - 1)};
+#else
+    using I = typename IntOf<sizeof(T)>::type;
+    Raw<I> lane;
+#pragma GCC unroll 8
+    for (int i = 0; i < N; ++i) lane[i] = i;
+    return {lane < static_cast<I>(n) - Raw<I>{}};
+#endif
+  }
   /// The first `n` lanes (0 < n < N) from memory, zeros in the rest; accesses no memory beyond.
   MLX_FN static Vec load_partial(const T* p, int64_t n) {
 #if defined(__AVX512F__)
@@ -152,6 +165,14 @@ struct Vec {
       const auto* q = reinterpret_cast<const uint64_t*>(p);
       return Vec((Raw<T>)vcombine_u64(vld1_u64(q), vcreate_u64(0)));
     }
+#elif defined(__AVX2__)
+    const auto mask = (__m256i)first_lanes(n).m;
+    if constexpr (sizeof(T) == 4)
+      return Vec((Raw<T>)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), mask));
+    else
+      return Vec((Raw<T>)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), mask));
+#elif defined(__SSE4_1__)
+    return Vec((Raw<T>)load_bytes(p, n * static_cast<int64_t>(sizeof(T))));
 #else
     Vec r(Raw<T>{});
     for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(&r.v)[i] = p[i];
@@ -177,6 +198,19 @@ struct Vec {
     } else {
       vst1q_lane_u64(reinterpret_cast<uint64_t*>(p), (uint64x2_t)v, 0);
     }
+#elif defined(__AVX2__)
+    // By parts: masked stores are slow on processors of AMD.
+    constexpr int64_t kHalf = N / 2;
+    auto part = _mm256_castsi256_si128((__m256i)v);
+    if (n >= kHalf) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(p), part);
+      part = _mm256_extracti128_si256((__m256i)v, 1);
+      p += kHalf;
+      n -= kHalf;
+    }
+    store_bytes(p, part, n * static_cast<int64_t>(sizeof(T)));
+#elif defined(__SSE4_1__)
+    store_bytes(p, (__m128i)v, n * static_cast<int64_t>(sizeof(T)));
 #else
     for (int64_t i = 0; i < n; ++i) p[i] = reinterpret_cast<const T*>(&v)[i];
 #endif
