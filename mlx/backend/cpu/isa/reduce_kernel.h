@@ -149,9 +149,13 @@ struct ReduceBlocks {
     return tree(b);
   }
   static MLX_FN void store_few(R x, A* out, int64_t n) {
-    A lanes[N];
-    x.store(lanes);
-    __builtin_memcpy(out, lanes, static_cast<size_t>(n) * sizeof(A));
+    if constexpr (requires { x.store_partial(out, n); }) {
+      x.store_partial(out, n);
+    } else {
+      A lanes[N];
+      x.store(lanes);
+      __builtin_memcpy(out, lanes, static_cast<size_t>(n) * sizeof(A));
+    }
   }
 };
 

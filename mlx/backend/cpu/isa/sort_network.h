@@ -194,6 +194,8 @@ MLX_FN Raw<K> load_keys(const K* p, int64_t n) {
 #else
   if (n >= N) {
     __builtin_memcpy(&x, p, sizeof(x));
+  } else if constexpr (sizeof(K) >= 4) {
+    if (n > 0) x = v_select(Vec<K>::first_lanes(n), Vec<K>::load_partial(p, n), Vec<K>(x)).v;
   } else if (n > 0) {
     K few[N];
     __builtin_memcpy(few, &x, sizeof(x));
@@ -219,6 +221,8 @@ MLX_FN void store_keys(K* p, Raw<K> x, int64_t n) {
 #else
   if (n >= N) {
     __builtin_memcpy(p, &x, sizeof(x));
+  } else if constexpr (sizeof(K) >= 4) {
+    if (n > 0) Vec<K>(x).store_partial(p, n);
   } else if (n > 0) {
     K few[N];
     __builtin_memcpy(few, &x, sizeof(x));
