@@ -44,7 +44,7 @@ MLX_FN void v_store_words(uint16_t* p, VI low, VI high) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const __m256i packed = _mm256_packus_epi32((__m256i)low.v, (__m256i)high.v);
   _mm256_storeu_si256((__m256i*)p, _mm256_permute4x64_epi64(packed, 0xd8));
-#elif defined(__SSE4_1__) && !defined(__AVX512F__)
+#elif defined(MLX_PARTS_OF_REGISTERS)
   _mm_storeu_si128((__m128i*)p, _mm_packus_epi32((__m128i)low.v, (__m128i)high.v));
 #else
   v_store_words(p, low);
@@ -170,7 +170,7 @@ MLX_FN void load_words(const uint16_t* p, int64_t n, uint16_t (&to)[VF::N]) {
 #if defined(__AVX512BW__)
   const auto all = _mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p);
   __builtin_memcpy(to, &all, sizeof(to));
-#elif defined(__SSE4_1__) && !defined(__AVX512F__)
+#elif defined(MLX_PARTS_OF_REGISTERS)
   const __m128i all = load_bytes(p, 2 * n);
   __builtin_memcpy(to, &all, sizeof(to));
 #else
@@ -182,7 +182,7 @@ MLX_FN void store_words(uint16_t* p, int64_t n, const uint16_t (&from)[VF::N]) {
   __m256i all;
   __builtin_memcpy(&all, from, sizeof(from));
   _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << n) - 1), all);
-#elif defined(__SSE4_1__) && !defined(__AVX512F__)
+#elif defined(MLX_PARTS_OF_REGISTERS)
   __m128i all{};
   __builtin_memcpy(&all, from, sizeof(from));
   store_bytes(p, all, 2 * n);

@@ -213,7 +213,7 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   }
 #endif
   T few[R::N] = {};
-#if defined(__SSE4_1__) && !defined(__AVX512F__)
+#if defined(MLX_PARTS_OF_REGISTERS)
   if constexpr (!is_complex_v<A> && sizeof(A) >= 4) {
     if constexpr (sizeof(T) == sizeof(A) && is_float_v<T> == is_float_v<A>) {
       return v_select(R::first_lanes(n), R((Raw<A>)Vec<T>::load_partial(p, n).v), R(rest));

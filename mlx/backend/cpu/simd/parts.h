@@ -3,6 +3,8 @@
 #pragma once
 
 #if defined(__SSE4_1__) && !defined(__AVX512F__)
+#define MLX_PARTS_OF_REGISTERS 1
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -29,6 +31,7 @@ MLX_FN __m128i load_bytes(const void* p, int64_t count) {
     x = _mm_or_si128(_mm_slli_si128(x, 8), _mm_loadl_epi64(static_cast<const __m128i*>(p)));
   return x;
 }
+/// Stores the first `count` bytes (0 <= count < 16).
 MLX_FN void store_bytes(void* p, __m128i x, int64_t count) {
   char* to = static_cast<char*>(p);
   if (count & 8) {
