@@ -140,9 +140,6 @@ def report(lines, limit=60):
     return "\n".join([f"{len(lines)} failures", *lines[:limit], *more])
 
 
-about_the_table = pytest.mark.cpu_only("about the explanations, by the results of the CPU")
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_recorded_calls_are_the_calls_of_the_table(family):
     calls = [call for call, _ in recorded(family)["calls"]]
@@ -173,7 +170,7 @@ def test_golden(family):
     assert not unexplained, report(unexplained)
 
 
-@about_the_table
+@pytest.mark.cpu_only("explanations are of the results of the CPU")
 def test_every_explanation_explains_something():
     used = {reason for family in FAMILIES for *_, reason in judged(family)}
     idle = [
@@ -182,7 +179,7 @@ def test_every_explanation_explains_something():
     assert not idle, report(idle)
 
 
-@about_the_table
+@pytest.mark.cpu_only("explanations are of the results of the CPU")
 def test_explanations_are_narrow():
     """A pattern matches few calls more than those that differ, or it would hide new ones."""
     differing = {call: reason for family in FAMILIES for call, *_, reason in judged(family)}
@@ -201,7 +198,7 @@ def test_explanations_are_narrow():
     assert not wide, report(wide)
 
 
-@about_the_table
+@pytest.mark.cpu_only("explanations are of the results of the CPU")
 def test_bounds_are_near_the_errors():
     """A bound is at most ten times what was found, and what looks like rounding has one."""
     found = {}
