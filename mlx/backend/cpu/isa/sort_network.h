@@ -177,6 +177,46 @@ MLX_FN void columns_to_rows(Raw<K>* x) {
   }
 }
 
+#if !defined(__AVX512BW__)
+template <class K>
+MLX_FN Raw<K> lane_numbers() {
+  Raw<K> lane;
+#pragma GCC unroll 16
+  for (int i = 0; i < kLanesOf<K>; ++i) lane[i] = static_cast<K>(i);
+  return lane;
+}
+/// The first `n` 16-bit keys (0 < n < lanes), anything in the other lanes.
+template <class K>
+MLX_FN Raw<K> load_short_keys(const K* p, int64_t n) {
+#if defined(MLX_PARTS_OF_REGISTERS) && defined(__AVX2__)
+  const auto* whole = reinterpret_cast<const __m128i*>(p);
+  const __m128i first = n < 8 ? load_bytes(p, 2 * n) : _mm_loadu_si128(whole);
+  return (Raw<K>)_mm256_set_m128i(n > 8 ? load_bytes(p + 8, 2 * n - 16) : first, first);
+#elif defined(MLX_PARTS_OF_REGISTERS)
+  return (Raw<K>)load_bytes(p, 2 * n);
+#else
+  Raw<K> x{};
+  for (int i = 0; i < kLanesOf<K>; ++i)
+    if (i < n) x[i] = p[i];
+  return x;
+#endif
+}
+template <class K>
+MLX_FN void store_short_keys(K* p, Raw<K> x, int64_t n) {
+#if defined(MLX_PARTS_OF_REGISTERS) && defined(__AVX2__)
+  const __m128i first = _mm256_castsi256_si128((__m256i)x);
+  if (n < 8) return store_bytes(p, first, 2 * n);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), first);
+  store_bytes(p + 8, _mm256_extracti128_si256((__m256i)x, 1), 2 * n - 16);
+#elif defined(MLX_PARTS_OF_REGISTERS)
+  store_bytes(p, (__m128i)x, 2 * n);
+#else
+  for (int i = 0; i < kLanesOf<K>; ++i)
+    if (i < n) p[i] = x[i];
+#endif
+}
+#endif
+
 /// The first `n` keys of a register (any n), the last key in the other lanes.
 template <class K>
 MLX_FN Raw<K> load_keys(const K* p, int64_t n) {
@@ -197,11 +237,8 @@ MLX_FN Raw<K> load_keys(const K* p, int64_t n) {
   } else if constexpr (sizeof(K) >= 4) {
     if (n > 0) x = v_select(Vec<K>::first_lanes(n), Vec<K>::load_partial(p, n), Vec<K>(x)).v;
   } else if (n > 0) {
-    K few[N];
-    __builtin_memcpy(few, &x, sizeof(x));
-    for (int i = 0; i < N - 1; ++i)
-      if (i < n) few[i] = p[i];
-    __builtin_memcpy(&x, few, sizeof(x));
+    const Raw<K> within = (Raw<K>)(lane_numbers<K>() < static_cast<K>(n) - Raw<K>{});
+    x = (load_short_keys(p, n) & within) | (x & ~within);
   }
   return x;
 #endif
@@ -224,10 +261,7 @@ MLX_FN void store_keys(K* p, Raw<K> x, int64_t n) {
   } else if constexpr (sizeof(K) >= 4) {
     if (n > 0) Vec<K>(x).store_partial(p, n);
   } else if (n > 0) {
-    K few[N];
-    __builtin_memcpy(few, &x, sizeof(x));
-    for (int i = 0; i < N - 1; ++i)
-      if (i < n) p[i] = few[i];
+    store_short_keys(p, x, n);
   }
 #endif
 }
