@@ -116,10 +116,14 @@ array joined_blocks(nb::handle item, int depth, int levels, size_t ndim, const S
     shape.insert(shape.end(), a.shape().begin(), a.shape().end());
     return core::reshape(a, shape, s);
   }
+  if (PyList_GET_SIZE(item.ptr()) == 0)
+    fail<ValueError>("block", "an empty list; at least one array is accepted");
+  if (depth == levels) fail_changed("block");  // it was less deep when it was measured
   Arrays parts;
-  for (nb::handle part : nb::borrow<nb::list>(item))
+  each_item(item.ptr(), [&](PyObject* part) {
     parts.push_back(joined_blocks(part, depth + 1, levels, ndim, s));
-  if (parts.empty()) fail<ValueError>("block", "an empty list; at least one array is accepted");
+    return true;
+  });
   return core::concatenate(parts, depth - levels, s);
 }
 /// The number of lists around the first array, and the largest number of axes of any.
@@ -127,8 +131,10 @@ void measure_blocks(nb::handle item, int depth, int& levels, size_t& ndim) {
   if (PyList_Check(item.ptr())) {
     if (depth >= 32)
       fail<ValueError>("block", "more than 32 lists inside of each other; less is accepted");
-    for (nb::handle part : nb::borrow<nb::list>(item))
+    each_item(item.ptr(), [&](PyObject* part) {
       measure_blocks(part, depth + 1, levels, ndim);
+      return true;
+    });
     return;
   }
   levels = std::max(levels, depth);

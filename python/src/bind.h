@@ -36,6 +36,11 @@ T& instance_of(nb::handle o) {
                     "] the object was never initialised; call its class or what makes it");
   return *nb::inst_ptr<T>(o);
 }
+/// The new object that a function of Python's C interface returns; null throws its error.
+inline nb::object owned(PyObject* made) {
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
 /// Item `i` of a list or tuple.
 inline nb::object item_of(nb::handle sequence, Py_ssize_t i) {
   return nb::borrow(PySequence_Fast_GET_ITEM(sequence.ptr(), i));

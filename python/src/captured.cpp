@@ -103,7 +103,7 @@ class Walk {
       entries(p, at, PyDict_CheckExact(p) ? Place::entry : Place::attribute);
     } else if (PyList_Check(p) || PyTuple_Check(p)) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(p); ++i)
-        visit(PySequence_Fast_GET_ITEM(p, i), at.in(Place::element, nullptr, i));
+        visit(item_of(p, i).ptr(), at.in(Place::element, nullptr, i));
     }
     inside(p, at);
   }
@@ -123,29 +123,32 @@ class Walk {
   void entries(PyObject* dict, const Place& at, Place::Kind kind) {
     PyObject *key, *value;
     Py_ssize_t i = 0;
-    while (PyDict_Next(dict, &i, &key, &value))
+    while (PyDict_Next(dict, &i, &key, &value)) {
+      // Metaclasses may have code that changes the dict; it stays safe to read.
+      const nb::object own_key = nb::borrow(key), own_value = nb::borrow(value);
       visit(value, at.in(PyUnicode_Check(key) ? kind : Place::entry, key));
+    }
   }
 
   /// The variables that a function names, and what it calls in turn.
   void function(PyObject* f, const Place& at) {
     nb::object code = nb::borrow(PyFunction_GetCode(f));
-    std::vector<std::pair<PyObject*, nb::object>> variables;
+    std::vector<std::pair<nb::object, nb::object>> variables;
     if (PyObject* cells = PyFunction_GetClosure(f)) {
       nb::object names = code.attr("co_freevars");
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells); ++i) {
         nb::object value = nb::steal(PyCell_Get(PyTuple_GET_ITEM(cells, i)));
-        if (value.is_valid()) variables.emplace_back(value.ptr(), nb::object(names[i]));
+        if (value.is_valid()) variables.emplace_back(std::move(value), nb::object(names[i]));
       }
     }
     for (nb::handle name : code.attr("co_names"))
       if (PyObject* value = PyDict_GetItemWithError(PyFunction_GetGlobals(f), name.ptr()))
-        variables.emplace_back(value, nb::borrow(name));
+        variables.emplace_back(nb::borrow(value), nb::borrow(name));
     // Functions last: arrays that they reach too have the names that they have here.
     for (const bool functions : {false, true})
       for (const auto& [value, name] : variables)
-        if ((PyCallable_Check(value) && !PyDict_Check(value)) == functions)
-          visit(value, at.in(Place::variable, name.ptr()));
+        if ((PyCallable_Check(value.ptr()) && !PyDict_Check(value.ptr())) == functions)
+          visit(value.ptr(), at.in(Place::variable, name.ptr()));
   }
 
   /// The content of objects: attributes, the target of a bound method, of a partial application and

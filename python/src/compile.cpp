@@ -61,8 +61,8 @@ void describe(nb::handle tree, const std::string& path, std::vector<std::string>
       describe(nb::borrow(PySequence_Fast_GET_ITEM(tree.ptr(), i)),
                path + "[" + std::to_string(i) + "]", out);
   } else if (PyDict_Check(tree.ptr())) {
-    nb::object pairs = nb::steal(PyDict_Items(tree.ptr()));
-    for (nb::handle pair : pairs) describe(pair[1], path + "[" + repr_of(pair[0]) + "]", out);
+    for (const auto& [key, value] : pairs_of(tree))
+      describe(value, path + "[" + repr_of(key) + "]", out);
   } else if (is_array(tree.ptr())) {
     const array& a = checked(tree.ptr());
     out.push_back(path + ": an array of shape " + core::to_string(a.shape()) + ", " +

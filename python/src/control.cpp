@@ -50,8 +50,8 @@ bool same_items(nb::handle a, nb::handle b) {
 bool same_form(nb::handle a, nb::handle b) {
   if (PyDict_Check(a.ptr())) {
     if (!PyDict_Check(b.ptr()) || nb::len(a) != nb::len(b)) return false;
-    for (auto [key, value] : nb::borrow<nb::dict>(a)) {
-      nb::handle other = PyDict_GetItemWithError(b.ptr(), key.ptr());
+    for (const auto& [key, value] : pairs_of(a)) {
+      const nb::object other = nb::borrow(PyDict_GetItemWithError(b.ptr(), key.ptr()));
       if (PyErr_Occurred()) throw nb::python_error();
       if (!other.is_valid() || !same_form(value, other)) return false;
     }
@@ -223,7 +223,10 @@ void bind_control(nb::module_& m) {
   def(m, "switch(index: int | array, branches: Sequence[Callable], *operands: object) -> Any",
       [](const array& index, nb::handle branches, Star operands) {
         std::vector<nb::object> list;
+        constexpr size_t kMost = 1 << 20;  // objects may give items without an end
         for (nb::handle b : branches) {
+          if (list.size() == kMost)
+            fail<ValueError>("switch", "more than ", kMost, " branches; fewer are accepted");
           if (!PyCallable_Check(b.ptr()))
             fail<TypeError>("switch", "a branch of type ", class_name(b),
                             "; functions are accepted");

@@ -49,7 +49,7 @@ Inputs inputs_of(const char* op, Star args, nb::dict kwargs) {
     if (is_list(0))
       for (nb::handle o : args[0]) add(o);
     if (size_t last = args.size() - 1; is_dict(last))
-      for (auto [name, o] : nb::borrow<nb::dict>(args[last])) add_named(name, o);
+      for (const auto& [name, o] : pairs_of(args[last])) add_named(name, o);
     return out;
   }
   for (nb::handle o : args.items) add(o);

@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "files.h"
 #include "module.h"
+#include "tree.h"
 
 namespace mlx::python {
 
@@ -96,7 +97,7 @@ void save_gguf(nb::handle file, const nb::dict& arrays, const std::optional<nb::
   std::unordered_map<std::string, array> map;
   std::unordered_map<std::string, core::GGUFMetaData> meta;
   Arrays all;
-  for (auto [key, value] : arrays) {
+  for (const auto& [key, value] : pairs_of(arrays)) {
     From<array> from;
     if (!PyUnicode_Check(key.ptr()) || !from.load(value.ptr()))
       fail<TypeError>("save_gguf", "an item of types ", class_name(key), " and ", class_name(value),
@@ -105,7 +106,7 @@ void save_gguf(nb::handle file, const nb::dict& arrays, const std::optional<nb::
     all.push_back(from.get());
   }
   if (metadata)
-    for (auto [key, value] : *metadata) {
+    for (const auto& [key, value] : pairs_of(*metadata)) {
       const auto name = utf8_of("save_gguf", nb::str(key));
       meta.emplace(name, gguf_value(name, value));
     }
@@ -214,7 +215,7 @@ void bind_io(nb::module_& m) {
         std::unordered_map<std::string, array> map;
         std::unordered_map<std::string, std::string> meta;
         Arrays all;
-        for (auto [key, value] : arrays) {
+        for (const auto& [key, value] : pairs_of(arrays)) {
           From<array> from;
           if (!PyUnicode_Check(key.ptr()) || !from.load(value.ptr()))
             fail<TypeError>(op, "an item of types ", class_name(key), " and ", class_name(value),
@@ -223,7 +224,7 @@ void bind_io(nb::module_& m) {
           all.push_back(from.get());
         }
         if (metadata) {
-          for (auto [key, value] : *metadata) {
+          for (const auto& [key, value] : pairs_of(*metadata)) {
             if (!PyUnicode_Check(key.ptr()) || !PyUnicode_Check(value.ptr()))
               fail<TypeError>(op, "metadata of types ", class_name(key), " and ", class_name(value),
                               "; strings are accepted");

@@ -1,7 +1,9 @@
 // Traversal, snapshots and templates of captured state.
 #include "state.h"
 
-#include <unordered_set>
+#include <unordered_map>
+
+#include "tree.h"
 
 namespace mlx::python {
 
@@ -45,11 +47,9 @@ void each_item(nb::handle o, StateForm::Kind kind, F&& f) {
       f(item, rebind(item));
     }
   } else if (kind == StateForm::dict) {
-    nb::object pairs = nb::steal(PyDict_Items(o.ptr()));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
-      nb::object key = nb::borrow(PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.ptr(), i), 0));
-      f(nb::borrow(PyTuple_GET_ITEM(PyList_GET_ITEM(pairs.ptr(), i), 1)),
-        [o, key](nb::object v) { check(PyDict_SetItem(o.ptr(), key.ptr(), v.ptr())); });
+    for (const auto& [name, item] : pairs_of(o)) {
+      const nb::object key = name;
+      f(item, [o, key](nb::object v) { check(PyDict_SetItem(o.ptr(), key.ptr(), v.ptr())); });
     }
   } else if (kind == StateForm::generator) {
     f(nb::object(o[0]), [o](nb::object v) { o[0] = v; });
@@ -66,9 +66,13 @@ void visit(nb::handle o, const Setter& set,
   each_item(o, kind, [&](nb::object item, const Setter& s) { visit(item, s, leaf); });
 }
 
-void collect_containers(nb::handle o, std::unordered_set<PyObject*>& out) {
+/// Containers by address, with references.
+using Containers = std::unordered_map<PyObject*, nb::object>;
+
+void collect_containers(nb::handle o, Containers& out) {
   auto kind = state_kind(o);
-  if (kind == StateForm::array || kind == StateForm::other || !out.insert(o.ptr()).second) return;
+  if (kind == StateForm::array || kind == StateForm::other) return;
+  if (!out.try_emplace(o.ptr(), nb::borrow(o)).second) return;
   RecursionGuard guard(kInState);
   each_item(o, kind, [&](nb::object item, const Setter&) { collect_containers(item, out); });
 }
@@ -87,8 +91,12 @@ StateForm StateForm::of(nb::handle tree) {
   if (form.kind == other) return form;
   RecursionGuard guard(kInState);
   if (form.kind == dict) {
-    nb::object keys = nb::steal(PyDict_Keys(tree.ptr()));
-    for (nb::handle k : keys) form.keys.push_back(nb::borrow(k));
+    for (auto& [key, value] : pairs_of(tree)) {
+      form.keys.push_back(std::move(key));
+      form.items.push_back(of(value));
+    }
+    form.value = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
+    return form;
   }
   each_item(tree, form.kind,
             [&](nb::object item, const Setter&) { form.items.push_back(of(item)); });
@@ -139,8 +147,7 @@ void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, s
 /// then has its new content.
 void StateForm::fill_list(nb::handle live, const Arrays& arrays, size_t& next) const {
   const auto n = static_cast<Py_ssize_t>(items.size());
-  nb::object made = nb::steal(PyList_New(n));
-  if (!made.is_valid()) throw nb::python_error();
+  nb::object made = owned(PyList_New(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
     nb::object now;
     if (i < PyList_GET_SIZE(live.ptr())) {
@@ -167,23 +174,22 @@ void StateSnapshot::add(nb::handle tree) {
   visit_state(tree, [&](nb::handle leaf, const Setter&) {
     if (is_array(leaf.ptr())) arrays_.emplace_back(nb::borrow(leaf), array_of(leaf.ptr()));
   });
-  std::unordered_set<PyObject*> found;
+  Containers found;
   collect_containers(tree, found);
-  for (PyObject* o : found) {
+  for (const auto& [o, held] : found) {
     nb::object copy;
     if (PyDict_Check(o)) {
-      copy = nb::steal(PyDict_New());
+      copy = nb::dict();
       check(PyDict_Update(copy.ptr(), o));
     } else {
-      copy = nb::steal(PySequence_List(o));
+      copy = owned(PySequence_List(o));
     }
-    if (!copy.is_valid()) throw nb::python_error();
-    saved_.emplace_back(nb::borrow(o), std::move(copy));
+    saved_.emplace_back(held, std::move(copy));
   }
 }
 
 void StateSnapshot::restore(nb::handle keep) const {
-  std::unordered_set<PyObject*> kept;
+  Containers kept;
   if (keep.is_valid()) collect_containers(keep, kept);
   for (const auto& [o, value] : arrays_) array_of(o.ptr()) = value;
   for (const auto& [o, copy] : saved_) {

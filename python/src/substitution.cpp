@@ -70,9 +70,7 @@ void Substitution::visit_list(nb::handle list, const NewArray& make, bool again)
 }
 
 void Substitution::visit_dict(nb::handle dict, const NewArray& make, bool again) {
-  nb::object pairs = nb::steal(PyDict_Items(dict.ptr()));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
-    nb::object key = item_of(item_of(pairs, i), 0), item = item_of(item_of(pairs, i), 1);
+  for (const auto& [key, item] : pairs_of(dict)) {
     nb::object now = visit(item, make, again);
     if (!now.is(item)) ignore_failure(PyDict_SetItem(dict.ptr(), key.ptr(), now.ptr()));
   }

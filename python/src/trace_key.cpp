@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "args.h"
 #include "mlx/transforms/compile.h"
 #include "state.h"
+#include "tree.h"
 
 namespace mlx::python {
 
@@ -25,8 +27,8 @@ nb::object attributes_of(PyObject* p) {
 bool has_more_than_value(PyObject* p, PyTypeObject* base) {
   for (PyTypeObject* t = Py_TYPE(p); t && t != base; t = t->tp_base) {
     if (!(t->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
-    PyObject* slots = PyDict_GetItemString(t->tp_dict, "__slots__");
-    const int any = slots ? PyObject_IsTrue(slots) : 0;
+    const nb::object slots = nb::borrow(PyDict_GetItemString(t->tp_dict, "__slots__"));
+    const int any = slots.is_valid() ? PyObject_IsTrue(slots.ptr()) : 0;
     if (any < 0) throw nb::python_error();
     if (any) return true;
   }
@@ -41,9 +43,7 @@ PyTypeObject* constant_base(PyObject* p) {
 
 /// The text, also where UTF-8 cannot express it.
 nb::object bytes_of(PyObject* text) {
-  nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass"));
-  if (!bytes.is_valid()) throw nb::python_error();
-  return bytes;
+  return owned(PyUnicode_AsEncodedString(text, "utf-8", "surrogatepass"));
 }
 
 }  // namespace
@@ -67,18 +67,20 @@ void TraceKey::read(nb::handle o, bool state) {
   } else if (PyList_Check(p) || PyTuple_Check(p)) {
     put('l');
     put_class(Py_TYPE(p));
-    put('n', PySequence_Fast_GET_SIZE(p));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(p); ++i)
-      nested(nb::borrow(PySequence_Fast_GET_ITEM(p, i)), state);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(p);
+    put('n', n);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      nested(item_of(o, i), state);
+      if (PySequence_Fast_GET_SIZE(p) != n) fail_changed("compile");
+    }
     if (!state) read_attributes(p);
   } else if (PyDict_Check(p)) {
     put('d');
     put_class(Py_TYPE(p));
     put('n', PyDict_GET_SIZE(p));
-    PyObject *name, *value;
-    for (Py_ssize_t at = 0; PyDict_Next(p, &at, &name, &value);) {
-      read_hashable(name);
-      nested(nb::borrow(value), state);
+    for (const auto& [name, value] : pairs_of(o)) {
+      read_hashable(name.ptr());
+      nested(value, state);
     }
     if (!state) read_attributes(p);
   } else if (state && is_generator_state(o)) {
@@ -122,7 +124,7 @@ bool TraceKey::read_constant(PyObject* p) {
     int overflow = 0;
     const int64_t value = PyLong_AsLongLongAndOverflow(p, &overflow);
     put('i', value);
-    if (overflow) text_ += text_of(nb::steal(PyNumber_ToBase(p, 16))) + ";";
+    if (overflow) text_ += text_of(owned(PyNumber_ToBase(p, 16))) + ";";
   } else if (Py_ssize_t n; const char* s = PyUnicode_AsUTF8AndSize(p, &n)) {
     put('s', n);
     text_.append(s, static_cast<size_t>(n));
@@ -173,10 +175,9 @@ void TraceKey::read_attributes(PyObject* container) {
   const nb::object space = attributes_of(container);
   if (!space.is_valid()) return;
   put('n', PyDict_GET_SIZE(space.ptr()));
-  PyObject *name, *value;
-  for (Py_ssize_t at = 0; PyDict_Next(space.ptr(), &at, &name, &value);) {
-    read_hashable(name);
-    if (!read_constant(value)) put_object('o', value);
+  for (const auto& [name, value] : pairs_of(space)) {
+    read_hashable(name.ptr());
+    if (!read_constant(value.ptr())) put_object('o', value.ptr());
   }
 }
 

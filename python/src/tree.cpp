@@ -32,6 +32,15 @@ nb::object rebuild_dict(nb::handle like, nb::dict items) {
 
 }  // namespace
 
+std::vector<std::pair<nb::object, nb::object>> pairs_of(nb::handle dict) {
+  std::vector<std::pair<nb::object, nb::object>> out;
+  out.reserve(static_cast<size_t>(PyDict_GET_SIZE(dict.ptr())));
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);)
+    out.emplace_back(nb::borrow(key), nb::borrow(value));
+  return out;
+}
+
 nb::object rebuild_sequence(nb::handle like, nb::list items) {
   if (PyList_CheckExact(like.ptr())) return items;
   if (PyTuple_CheckExact(like.ptr())) return nb::tuple(items);
@@ -47,9 +56,7 @@ void each_leaf(nb::handle tree, const std::function<void(nb::handle)>& visit) {
       each_leaf(nb::borrow(PySequence_Fast_GET_ITEM(tree.ptr(), i)), visit);
   } else if (PyDict_Check(tree.ptr())) {
     DepthGuard guard(tree_depth);
-    nb::object values = nb::steal(PyDict_Values(tree.ptr()));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.ptr()); ++i)
-      each_leaf(PyList_GET_ITEM(values.ptr(), i), visit);
+    for (const auto& [key, value] : pairs_of(tree)) each_leaf(value, visit);
   } else {
     visit(tree);
   }
@@ -65,13 +72,10 @@ nb::object map_tree(nb::handle tree, const std::function<nb::object(nb::handle)>
   }
   if (PyDict_Check(tree.ptr())) {
     DepthGuard guard(tree_depth);
-    nb::object pairs = nb::steal(PyDict_Items(tree.ptr()));
     nb::dict items;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
-      PyObject* pair = PyList_GET_ITEM(pairs.ptr(), i);
-      nb::object value = map_tree(PyTuple_GET_ITEM(pair, 1), fn);
-      if (PyDict_SetItem(items.ptr(), PyTuple_GET_ITEM(pair, 0), value.ptr()) < 0)
-        throw nb::python_error();
+    for (const auto& [key, value] : pairs_of(tree)) {
+      const nb::object mapped = map_tree(value, fn);
+      if (PyDict_SetItem(items.ptr(), key.ptr(), mapped.ptr()) < 0) throw nb::python_error();
     }
     return rebuild_dict(tree, std::move(items));
   }
@@ -115,20 +119,20 @@ bool pair_arrays(nb::handle tree, nb::handle given, Arrays& out) {
   if (is_sequence(tree) && is_sequence(given)) {
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(tree.ptr());
     if (PySequence_Fast_GET_SIZE(given.ptr()) != n) return false;
-    for (Py_ssize_t i = 0; i < n; ++i)
-      if (!pair_arrays(nb::borrow(PySequence_Fast_GET_ITEM(tree.ptr(), i)),
-                       nb::borrow(PySequence_Fast_GET_ITEM(given.ptr(), i)), out))
+    // Keys of dicts within compare themselves by code of the program, which may change the lists.
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (PySequence_Fast_GET_SIZE(tree.ptr()) != n || PySequence_Fast_GET_SIZE(given.ptr()) != n)
         return false;
+      if (!pair_arrays(item_of(tree, i), item_of(given, i), out)) return false;
+    }
     return true;
   }
   if (!PyDict_Check(tree.ptr()) || !PyDict_Check(given.ptr())) return false;
   if (PyDict_Size(tree.ptr()) != PyDict_Size(given.ptr())) return false;
-  nb::object pairs = nb::steal(PyDict_Items(tree.ptr()));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pairs.ptr()); ++i) {
-    PyObject* pair = PyList_GET_ITEM(pairs.ptr(), i);
-    nb::object found = nb::borrow(PyDict_GetItemWithError(given.ptr(), PyTuple_GET_ITEM(pair, 0)));
+  for (const auto& [key, value] : pairs_of(tree)) {
+    const nb::object found = nb::borrow(PyDict_GetItemWithError(given.ptr(), key.ptr()));
     if (PyErr_Occurred()) throw nb::python_error();
-    if (!found.is_valid() || !pair_arrays(PyTuple_GET_ITEM(pair, 1), found, out)) return false;
+    if (!found.is_valid() || !pair_arrays(value, found, out)) return false;
   }
   return true;
 }

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <utility>
+#include <vector>
 
 #include "bind.h"
 
 namespace mlx::python {
 
+/// The keys and values of a dict, which code of the program may change while they are read.
+std::vector<std::pair<nb::object, nb::object>> pairs_of(nb::handle dict);
 /// Calls `visit` on each leaf, in order.
 void each_leaf(nb::handle tree, const std::function<void(nb::handle)>& visit);
 /// A tree of the same structure and container classes with every leaf replaced.

@@ -25,8 +25,9 @@ void match_axes(const char* what, nb::handle axes, nb::handle tree, core::Mapped
     for (size_t i = 0; i < nb::len(axes); ++i) match_axes(what, axes[i], tree[i], out);
   } else if (PyDict_Check(axes.ptr())) {
     if (!PyDict_Check(tree.ptr()) || nb::len(tree) != nb::len(axes)) mismatch();
-    for (auto [key, value] : nb::borrow<nb::dict>(tree)) {
-      nb::handle axis = PyDict_GetItemWithError(axes.ptr(), key.ptr());
+    for (const auto& [key, value] : pairs_of(tree)) {
+      const nb::object axis = nb::borrow(PyDict_GetItemWithError(axes.ptr(), key.ptr()));
+      if (PyErr_Occurred()) throw nb::python_error();
       if (!axis.is_valid()) mismatch();
       match_axes(what, axis, value, out);
     }

@@ -1,5 +1,7 @@
 """Objects whose code runs while they are read: changed lists, claimed lengths, failing names."""
 
+import contextlib
+import functools
 import gc
 import pickle
 
@@ -92,6 +94,10 @@ READERS = {
     "add": lambda a: X + mx.array(a),
     "where": lambda a: mx.where(X > 1, mx.array(a), 0),
     "array of lists": lambda a: mx.array([[1.0] * len(a), a]),
+    "block": mx.block,
+    "block of lists": lambda a: mx.block([[X[0, 0]], a]),
+    "histogramdd": mx.histogramdd,
+    "dynamic_slice": lambda a: mx.dynamic_slice(X, a, [1, 1]),
 }
 
 
@@ -123,6 +129,153 @@ def test_lists_that_change_while_they_are_read(cls, change, reader):
             continue
         mx.eval(out)
         assert len(given) == before or reader in ("index", "where", "take", "add"), change
+
+
+def test_blocks_that_get_deeper_while_they_are_measured():
+    """A list that contains itself by then is refused."""
+    given = [[1.0], [2.0]]
+    given[1] = [Array(lambda a: a.__setitem__(0, a), given)]
+    with pytest.raises(ValueError, match=r"\[block\] a list that an item's own code changed"):
+        mx.block(given)
+
+
+class Name(str):
+    """A key whose code changes the dict that holds it, once it is armed."""
+
+    armed = None
+
+    def __hash__(self):
+        self.act()
+        return str.__hash__(self)
+
+    def __eq__(self, other):
+        self.act()
+        return str.__eq__(self, other)
+
+    def act(self):
+        if Name.armed is not None:
+            given, Name.armed = Name.armed, None
+            given.clear()
+            gc.collect()
+            for i in range(300):
+                [float(i), str(i), (i,)]
+
+
+class Axis:
+    """Stands for an axis, and changes a dict when it is read."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def __index__(self):
+        self.given.clear()
+        gc.collect()
+        return 0
+
+
+DICTS = {
+    "save_safetensors": lambda d, path: mx.save_safetensors(path / "a.safetensors", d),
+    "save_gguf": lambda d, path: mx.save_gguf(path / "a.gguf", d),
+    "metadata": lambda d, path: mx.save_gguf(path / "a.gguf", {"x": X}, d),
+    "savez": lambda d, path: mx.savez(path / "a.npz", **d),
+    "compile": lambda d, path: mx.compile(lambda d: X + 1)(d),
+    "grad": lambda d, path: mx.grad(lambda d: X.sum())(d),
+    "vmap": lambda d, path: mx.vmap(lambda d: X, in_axes=(0,))(d),
+    "map": lambda d, path: mx.map(lambda d: X, d),
+    "scan": lambda d, path: mx.scan(lambda c, x: (dict(d), x), d, X),
+    "eval": lambda d, path: mx.eval(d),
+    "checkpoint": lambda d, path: mx.checkpoint(lambda d: X + 1)(d),
+    "inputs": lambda d, path: mx.compile(lambda x: x + 1, inputs=d)(X),
+}
+
+
+@pytest.mark.parametrize("call", DICTS)
+@pytest.mark.parametrize("change", ["clear", "grow", "replace"])
+def test_dicts_that_change_while_they_are_read(change, call, tmp_path):
+    changes = {
+        "clear": lambda d: d.clear(),
+        "grow": lambda d: d.update({f"new {i}": 1.0 for i in range(100)}),
+        "replace": lambda d: d.update({k: float(i) for i, k in enumerate(d)}),
+    }
+    for length in (1, 2, 40):
+        for at in {0, length // 2, length - 1}:
+            for named in (False, True):
+                given = {
+                    (Name(i) if named else f"{i} name"): mx.array(float(i)) for i in range(length)
+                }
+                if named:
+                    Name.armed = given
+                else:
+                    given[f"{at} name"] = Array(changes[change], given)
+                with contextlib.suppress(TypeError, ValueError, IndexError, KeyError, RuntimeError):
+                    DICTS[call](given, tmp_path)
+                Name.armed = None
+
+
+def test_axes_that_change_the_arguments():
+    for length in (1, 2, 40):
+        given = {str(i): X for i in range(length)}
+        axes = {str(i): Axis(given) for i in range(length)}
+        with contextlib.suppress(TypeError, ValueError, IndexError, KeyError):
+            mx.vmap(lambda d: X, in_axes=(axes,))(given)
+
+
+class Truth:
+    """Stands for the slots of a class, and changes a dict when it is tested."""
+
+    given = None
+
+    def __bool__(self):
+        given, Truth.given = Truth.given, None
+        if given is not None:
+            given.clear()
+            gc.collect()
+            for i in range(300):
+                [float(i), str(i), (i,)]
+        return True
+
+
+def test_classes_whose_slots_change_the_arguments():
+    cls = type("Cls", (str,), {})
+    cls.__slots__ = Truth()
+    f = mx.compile(lambda *a: X + 1)
+    for _ in range(50):
+        given = {cls(i): X for i in range(6)}
+        Truth.given = given
+        f(given)
+        given = [cls(i) for i in range(6)]
+        Truth.given = given
+        with contextlib.suppress(ValueError):
+            f(given)
+
+
+class Meta(type):
+    """A metaclass whose code runs where attributes of its classes are looked for."""
+
+    given = None
+
+    def __getattribute__(cls, name):
+        given, Meta.given = Meta.given, None
+        if given is not None:
+            given.clear()
+            gc.collect()
+            for i in range(300):
+                [float(i), str(i), (i,)]
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("kind", [dict, list])
+def test_metaclasses_that_change_captured_containers(kind):
+    for _ in range(5):
+        things = [type.__call__(Meta, "C", (), {"__call__": lambda self: None})() for _ in range(6)]
+        given = dict(enumerate(things)) if kind is dict else things
+
+        def f(x, given=given):
+            return x + len(given)
+
+        Meta.given = given
+        mx.compile(f)(X)
+        mx.compile(functools.partial(f, given=given))(X)
 
 
 @pytest.mark.parametrize("change", ["clear", "shrink", "grow", "insert"])
