@@ -156,14 +156,14 @@ void fail_changed(const char* op) {
 }
 
 PyObject* to_python(const Arrays& list) {
-  nb::object out = nb::steal(PyList_New(static_cast<Py_ssize_t>(list.size())));
+  nb::object out = owned(PyList_New(static_cast<Py_ssize_t>(list.size())));
   for (size_t i = 0; i < list.size(); ++i)
     PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), wrap(list[i]));
   return out.release().ptr();
 }
 
 nb::object tuple_of(const Arrays& list) {
-  nb::object out = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+  nb::object out = owned(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
   for (size_t i = 0; i < list.size(); ++i)
     PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), wrap(list[i]));
   return out;
@@ -181,10 +181,11 @@ Arrays arrays_of(Star items, const char* op) {
 }
 
 PyObject* to_python(const Shape& shape) {
-  PyObject* out = PyTuple_New(static_cast<Py_ssize_t>(shape.size()));
+  nb::object out = owned(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
   for (size_t i = 0; i < shape.size(); ++i)
-    PyTuple_SET_ITEM(out, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
-  return out;
+    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i),
+                     owned(PyLong_FromLongLong(shape[i])).release().ptr());
+  return out.release().ptr();
 }
 
 }  // namespace mlx::python

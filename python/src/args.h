@@ -350,8 +350,8 @@ nb::object tuple_of(const Arrays& list);
 Arrays arrays_of(Star items, const char* op);
 template <class A, class B>
 PyObject* to_python(std::pair<A, B>&& p) {
-  return PyTuple_Pack(2, nb::steal(to_python(std::move(p.first))).ptr(),
-                      nb::steal(to_python(std::move(p.second))).ptr());
+  return PyTuple_Pack(2, owned(to_python(std::move(p.first))).ptr(),
+                      owned(to_python(std::move(p.second))).ptr());
 }
 
 }  // namespace mlx::python

@@ -143,7 +143,7 @@ nb::object format(nb::handle self, nb::handle spec) {
     fail<TypeError>("__format__", "a format of type ", class_name(spec), "; a string is accepted");
   const array& a = checked(self.ptr());
   if (a.ndim() == 0) {
-    nb::object value = nb::steal(item(a));
+    nb::object value = owned(item(a));
     return nb::steal(PyObject_Format(value.ptr(), spec.ptr()));
   }
   const int formatted = PyObject_IsTrue(spec.ptr());
@@ -155,7 +155,7 @@ nb::object format(nb::handle self, nb::handle spec) {
 
 /// `values(a)`, of which a derivative that is lost is told.
 nb::object exported_values(array a, PyObject* values(const array&)) {
-  nb::object found = nb::steal(values(a));
+  nb::object found = owned(values(a));
   note_export(a);
   return found;
 }
@@ -216,6 +216,7 @@ void bind_conversions(nb::handle c) {
       [](const array& a) {
         nb::object v = exported_values(a, item);
         Py_complex z = PyComplex_AsCComplex(v.ptr());
+        if (PyErr_Occurred()) throw nb::python_error();
         return nb::steal(PyComplex_FromCComplex(z));
       },
       "The only element as a complex number.");

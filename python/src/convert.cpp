@@ -332,6 +332,20 @@ array stack_items(PyObject* o, std::optional<Dtype> dtype, int depth) {
   return stack(items, 0);
 }
 
+/// A range may be longer than any list.
+nb::object list_of_range(PyObject* range) {
+  constexpr Py_ssize_t kMost = Py_ssize_t{1} << 31;
+  const Py_ssize_t n = PyObject_Size(range);
+  if (n < 0) {
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw nb::python_error();
+    PyErr_Clear();
+  }
+  if (n < 0 || n > kMost)
+    fail<ValueError>("array", "a sequence of ", n < 0 ? "over 2^63" : std::to_string(n),
+                     " elements; up to ", kMost, " are accepted, and mx.arange makes more");
+  return owned(PySequence_List(range));
+}
+
 /// The array of what `__array__` returns; none for other objects, and after a refusal also where
 /// the method fails.
 std::optional<array> from_array_method(PyObject* o, std::optional<Dtype> dtype,
@@ -359,7 +373,7 @@ array to_array(PyObject* o, std::optional<Dtype> dtype) {
     ListReader reader(o);
     return reader.has_arrays ? stack_items(o, dtype, 0) : reader.read(dtype);
   }
-  if (PyRange_Check(o)) return to_array(nb::steal(PySequence_List(o)).ptr(), dtype);
+  if (PyRange_Check(o)) return to_array(list_of_range(o).ptr(), dtype);
   if (has_attribute(o, "__mlx_array__")) {
     nb::object made = nb::handle(o).attr("__mlx_array__")();
     if (!is_array(made.ptr()))

@@ -125,6 +125,19 @@ core::HistogramRange range_for(const char* op, nb::handle ranges, size_t i, size
   return range.get();
 }
 
+/// One array of each coordinate of points.
+Arrays coordinates_in(nb::handle sample) {
+  Arrays out;
+  const auto add = [&](PyObject* x) {
+    out.push_back(to_array(x));
+    return true;
+  };
+  if (!each_item(sample.ptr(), add))
+    fail<TypeError>("histogramdd", "a sample of type ", class_name(sample),
+                    "; an array of points, and a sequence of arrays of coordinates are accepted");
+  return out;
+}
+
 void bind_histograms(nb::module_& m) {
   def(m,
       "histogram_bin_edges(a: array, bins: int | Sequence[scalar] | array = 10, "
@@ -159,7 +172,7 @@ void bind_histograms(nb::module_& m) {
                              "; two axes are accepted: points, coordinates");
           points = core::unstack(a, 1, s);
         } else {
-          for (nb::handle x : nb::borrow<nb::sequence>(sample)) points.push_back(to_array(x.ptr()));
+          points = coordinates_in(sample);
         }
         const size_t n = points.size();
         for (size_t i = 0; i < n; ++i)

@@ -207,7 +207,11 @@ array from_cuda_interface(PyObject* o, std::optional<Dtype> dtype) {
   if (!given("mask").is_none())
     throw ValueError("[array] a masked CUDA array; arrays without a mask are accepted");
   ForeignMemory m{nullptr, device, {}, {}, type_of(text_of(found["typestr"])), {}};
-  for (nb::handle n : nb::tuple(found["shape"])) m.shape.push_back(nb::cast<int64_t>(n));
+  From<Shape> shape;
+  if (const nb::object lengths = found["shape"]; !shape.load(lengths.ptr()))
+    throw TypeError(
+        cat("[array] a shape of type ", class_name(lengths), "; a tuple of integers is accepted"));
+  m.shape = std::move(shape.value);
   m.data = reinterpret_cast<void*>(nb::cast<uintptr_t>(found["data"][0]));
   m.strides = row_major(m.shape);
   if (const nb::object strides = given("strides"); !strides.is_none()) {

@@ -81,9 +81,8 @@ class ObjectWriter final : public core::io::Writer {
     while (n > 0) {
       // A copy: the object may keep what it is given.
       const auto size = static_cast<Py_ssize_t>(std::min(n, kChunk));
-      const size_t put =
-          written(file_.attr("write")(nb::steal(PyBytes_FromStringAndSize(data, size))),
-                  static_cast<size_t>(size));
+      const size_t put = written(file_.attr("write")(owned(PyBytes_FromStringAndSize(data, size))),
+                                 static_cast<size_t>(size));
       data += put;
       at_ += put;
       n -= put;

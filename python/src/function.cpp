@@ -29,7 +29,7 @@ PyObject* evaluate_default(const std::string& text) {
   if (auto it = cache->find(text); it != cache->end()) return it->second;
   nb::dict globals;
   globals["__builtins__"] = nb::module_::import_("builtins");
-  nb::object module = nb::borrow(PyImport_AddModule("mlx.core"));
+  nb::object module = owned(Py_XNewRef(PyImport_AddModule("mlx.core")));
   nb::object space = module.attr("__dict__");
   PyObject* v = PyRun_String(text.c_str(), Py_eval_input, globals.ptr(), space.ptr());
   if (!v) throw nb::python_error();

@@ -20,6 +20,13 @@ std::optional<int64_t> slice_bound(PyObject* o) {
   return v;
 }
 
+/// True for an object that states a shape with at least one axis.
+bool has_axes(PyObject* o) {
+  if (!has_attr(o, "shape")) return false;
+  const Py_ssize_t axes = PyObject_Length(nb::object(nb::handle(o).attr("shape")).ptr());
+  return axes < 0 ? not_of_kind() : axes > 0;
+}
+
 IndexItem parse_item(PyObject* o) {
   if (PyLong_CheckExact(o)) {
     int overflow = 0;
@@ -41,11 +48,8 @@ IndexItem parse_item(PyObject* o) {
     bool empty = PySequence_Fast_GET_SIZE(o) == 0;
     return IndexItem::positions(to_array(o, empty ? std::optional<Dtype>(int32) : std::nullopt));
   }
-  bool buffer = is_array_like(o);
-  if (int64_t v; PyIndex_Check(o) &&
-                 !(buffer && has_attr(o, "shape") &&
-                   PyObject_Length(nb::object(nb::handle(o).attr("shape")).ptr()) > 0) &&
-                 load_integer(o, v))
+  const bool buffer = is_array_like(o);
+  if (int64_t v; PyIndex_Check(o) && !(buffer && has_axes(o)) && load_integer(o, v))
     return IndexItem::integer(v);
   if (buffer) return IndexItem::positions(to_array(o));
   throw IndexError(cat("[index] an index of type ", class_name(o),

@@ -100,17 +100,17 @@ PyObject* compare(PyObject* x, PyObject* y, int op) {
 
 int truth(PyObject* x) {
   return guarded(-1, [&] {
-    nb::object v = nb::steal(item(checked(x)));
+    nb::object v = owned(item(checked(x)));
     return PyObject_IsTrue(v.ptr());
   });
 }
 PyObject* to_int(PyObject* x) {
-  return guarded([&] { return PyNumber_Long(nb::steal(item(checked(x))).ptr()); });
+  return guarded([&] { return PyNumber_Long(owned(item(checked(x))).ptr()); });
 }
 PyObject* to_float(PyObject* x) {
   return guarded([&] {
     const array a = checked(x);
-    nb::object number = nb::steal(item(a));
+    nb::object number = owned(item(a));
     note_export(a);
     return PyNumber_Float(number.ptr());
   });

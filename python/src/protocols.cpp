@@ -96,7 +96,7 @@ nb::object python_number(const char* op, const array& a) {
   if (a.ndim() != 0)
     fail<TypeError>(op, "an array of shape ", core::to_string(a.shape()),
                     "; an array without axes is accepted");
-  return nb::steal(item(a));
+  return owned(item(a));
 }
 
 void bind_numbers(nb::handle c) {

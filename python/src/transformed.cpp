@@ -149,7 +149,7 @@ nb::object call_object(nb::handle fun, nb::handle args, nb::handle kwargs) {
 }
 
 nb::object call_python(nb::handle fun, const std::vector<nb::object>& args, nb::handle kwargs) {
-  nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+  nb::object tuple = owned(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
   for (size_t i = 0; i < args.size(); ++i)
     PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(args[i].ptr()));
   return call_object(fun, tuple, kwargs);

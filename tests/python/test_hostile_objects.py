@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import itertools
 import pickle
 
 import numpy as np
@@ -326,6 +327,13 @@ SEQUENCES = {
     "stack": lambda s: mx.stack(s(X)),
     "vjp": lambda s: mx.vjp(lambda *v: v[0], s(X), [X]),
     "conv": lambda s: mx.conv_general(mx.ones((1, 5, 1)), mx.ones((1, 3, 1)), stride=s(1)),
+    "histogramdd": lambda s: mx.histogramdd(s(X[0])),
+    "vstack": lambda s: mx.vstack(s(X)),
+    "choose": lambda s: mx.choose(mx.array([0]), s(X)),
+    "multi_dot": lambda s: mx.linalg.multi_dot(s(X)),
+    "delete": lambda s: mx.delete(X, s(0)),
+    "insert": lambda s: mx.insert(X, s(0), 1),
+    "dot_general": lambda s: mx.dot_general(X, X, ((s(0), [1]), ([], []))),
 }
 
 
@@ -340,6 +348,16 @@ def test_ranges_and_memory_are_sequences():
     for given in (range(2**40), np.broadcast_to(np.int32(1), (2**40,))):
         with pytest.raises(ValueError, match=r"\[sequence\] 1099511627776 items"):
             mx.zeros(given)
+    for given, count in ((range(2**40), "1099511627776"), (range(2**70), r"over 2\^63")):
+        message = rf"\[array\] a sequence of {count} elements; up to"
+        for read in (mx.array, mx.asarray, lambda r: mx.array(r, mx.int8), mx.shape, mx.block):
+            with pytest.raises(ValueError, match=message):
+                read(given)
+    with pytest.raises(ValueError, match=r"\[switch\] more than 1048576 branches"):
+        mx.switch(0, itertools.repeat(abs), X)
+    with pytest.raises(TypeError, match=r"\[histogramdd\] a sample of type generator"):
+        mx.histogramdd(x for x in [X])
+    assert mx.array(range(3, 9, 2)).tolist() == [3, 5, 7]
     assert mx.zeros(range(2, 4)).shape == (2, 3) == mx.zeros(np.array([2, 3])).shape
     assert mx.sum(X, axis=range(2)).item() == 15
 
