@@ -50,6 +50,8 @@ const Tag* find_tag(const Tag (&tags)[N], Dtype dtype) {
 
 using Metadata = std::unordered_map<std::string, GGUFMetaData>;
 
+constexpr const char* kAlignments = "powers of two up to 2^30 are accepted";
+
 /// Bytes of which the position of each tensor is a multiple: the metadata may say. Calls `refuse`
 /// with the reason if it says something else than a length.
 template <class Refuse>
@@ -60,6 +62,18 @@ size_t alignment_of(const Metadata& metadata, Refuse&& refuse) {
   const auto n = is_inexact(a->dtype()) ? 0 : a->item<int64_t>();
   if (n < 1 || n > 1 << 30) refuse("a general.alignment that is not in [1, 2^30]");
   return static_cast<size_t>(n);
+}
+/// Other readers take a number of uint32 alone, which is a power of two.
+void settle_alignment(Metadata& metadata) {
+  auto it = metadata.find("general.alignment");
+  if (it == metadata.end() || std::holds_alternative<std::monostate>(it->second)) return;
+  const array* a = std::get_if<array>(&it->second);
+  if (!a || a->size() != 1 || is_inexact(a->dtype()) || a->dtype() == bool_)
+    fail<ValueError>("save_gguf", "a general.alignment that is no integer; ", kAlignments);
+  const auto n = a->item<int64_t>();
+  if (n < 1 || n > 1 << 30 || (n & (n - 1)))
+    fail<ValueError>("save_gguf", "a general.alignment of ", n, "; ", kAlignments);
+  it->second = array(static_cast<uint32_t>(n), uint32);
 }
 size_t padding(size_t size, size_t alignment) { return (alignment - size % alignment) % alignment; }
 
@@ -346,9 +360,8 @@ void save_gguf(std::string file, std::unordered_map<std::string, array> arrays,
     list.emplace_back(name, a);
   }
   std::sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.first < b.first; });
-  const size_t alignment = alignment_of(metadata, [](const char* why) {
-    fail<ValueError>("save_gguf", why, "; integers in it are accepted");
-  });
+  settle_alignment(metadata);
+  const size_t alignment = alignment_of(metadata, [](const char*) {});
   std::string head;
   put(head, kGgufMagic);
   put(head, uint32_t{3});

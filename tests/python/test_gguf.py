@@ -77,8 +77,8 @@ def data_of(path, alignment):
     return {n: content[start + at : start + at + size] for n, (at, size) in offsets.items()}
 
 
-@pytest.mark.parametrize("dtype", [mx.uint32, mx.int64, mx.uint8])
-@pytest.mark.parametrize("alignment", [1, 2, 8, 16, 24, 32, 64, 128])
+@pytest.mark.parametrize("dtype", [mx.uint32, mx.int64, mx.uint8, int])
+@pytest.mark.parametrize("alignment", [1, 2, 8, 16, 32, 64, 128])
 def test_alignment(tmp_path, alignment, dtype):
     """Tensors begin where `general.alignment` says, and are read from there."""
     path = tmp_path / "a.gguf"
@@ -87,20 +87,50 @@ def test_alignment(tmp_path, alignment, dtype):
         "b": mx.array([1.0, 2.0, 3.0]),
         "c": mx.array([-1, 7], mx.int16),
     }
-    mx.save_gguf(path, arrays, {"general.alignment": mx.array(alignment, dtype)})
+    given = alignment if dtype is int else mx.array(alignment, dtype)
+    mx.save_gguf(path, arrays, {"general.alignment": given})
     loaded, metadata = mx.load(path, return_metadata=True)
     assert metadata["general.alignment"].item() == alignment
+    assert metadata["general.alignment"].dtype == mx.uint32
+    assert metadata["general.alignment"].shape == ()
     for name, data in data_of(path, alignment).items():
         assert loaded[name].tolist() == arrays[name].tolist()
         assert data == np.array(arrays[name]).tobytes()
 
 
-@pytest.mark.parametrize("alignment", [0, -8, 2**31, 8.0, 1j])
+@pytest.mark.parametrize(
+    "alignment", [0, -8, 24, 2**31, 2**40, 8.0, 1j, True, [8, 8], [], "32", ["32"]]
+)
 def test_an_alignment_that_is_none(tmp_path, alignment):
+    """Other readers refuse such a file."""
     path = tmp_path / "a.gguf"
+    is_text = alignment == "32" or alignment == ["32"]
     with pytest.raises(ValueError, match=r"save_gguf.*general\.alignment.*accepted"):
-        mx.save_gguf(path, {"a": mx.ones(2)}, {"general.alignment": mx.array(alignment)})
+        given = alignment if is_text else mx.array(alignment)
+        mx.save_gguf(path, {"a": mx.ones(2)}, {"general.alignment": given})
     assert not path.exists()
+
+
+def test_files_with_another_alignment_are_read(tmp_path):
+    """Earlier versions wrote lengths that are no power of two, in other dtypes."""
+    path = tmp_path / "a.gguf"
+    key = b"general.alignment"
+    head = b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + struct.pack("<Q", len(key)) + key
+    head += struct.pack("<Iq", 11, 24)  # int64
+    head += struct.pack("<Q", 1) + b"a" + struct.pack("<IQIQ", 1, 2, 0, 0)
+    path.write_bytes(head + bytes(-len(head) % 24) + struct.pack("<ff", 1.5, 2.5))
+    assert mx.load(path)["a"].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize("alignment", [1, 8, 32, 128])
+def test_other_readers_take_the_alignment(tmp_path, alignment):
+    gguf = pytest.importorskip("gguf")
+    path = tmp_path / "a.gguf"
+    arrays = {"a": mx.array([1.0, 2.0, 3.0]), "b": mx.array([5, 6], mx.int8)}
+    mx.save_gguf(path, arrays, {"general.alignment": mx.array([alignment])})
+    reader = gguf.GGUFReader(path)
+    assert reader.alignment == alignment
+    assert {t.name: t.data.tolist() for t in reader.tensors} == {"a": [1, 2, 3], "b": [5, 6]}
 
 
 @pytest.mark.parametrize("kind, size, bits", [(2, 18, 4), (3, 20, 4), (8, 34, 8)])
