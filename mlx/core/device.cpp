@@ -62,8 +62,8 @@ Device first_default() {
   if (variable_has("MLX_DEVICE", "cpu")) return Device::cpu;
   if (find_backend(Device::gpu)) return Device::gpu;
   if (variable_has("MLX_DEVICE", "gpu"))
-    throw std::runtime_error(
-        "[environment] MLX_DEVICE=gpu given, but no GPU was found; accepted: cpu.");
+    throw std::runtime_error("[environment] MLX_DEVICE=gpu given, but no GPU was found: " +
+                             missing_gpu() + "; accepted: cpu.");
   return Device::cpu;
 }
 std::atomic<Device>& global_default() {
