@@ -49,7 +49,7 @@ void each_item(nb::handle o, StateForm::Kind kind, F&& f) {
   } else if (kind == StateForm::dict) {
     for (const auto& [name, item] : pairs_of(o)) {
       const nb::object key = name;
-      f(item, [o, key](nb::object v) { check(PyDict_SetItem(o.ptr(), key.ptr(), v.ptr())); });
+      f(item, [o, key](nb::object v) { set_item(o, key, v); });
     }
   } else if (kind == StateForm::generator) {
     f(nb::object(o[0]), [o](nb::object v) { o[0] = v; });
@@ -128,7 +128,7 @@ void StateForm::fill(nb::handle live, const Setter& set, const Arrays& arrays, s
   if (!fits) return set(build(arrays, next));
   if (kind == dict) {
     for (size_t i = 0; i < items.size(); ++i) {
-      Setter put = [&](nb::object v) { check(PyDict_SetItem(live.ptr(), keys[i].ptr(), v.ptr())); };
+      Setter put = [&](nb::object v) { set_item(live, keys[i], v); };
       PyObject* item = PyDict_GetItemWithError(live.ptr(), keys[i].ptr());
       if (item)
         items[i].fill(nb::borrow(item), put, arrays, next);
@@ -180,7 +180,7 @@ void StateSnapshot::add(nb::handle tree) {
     nb::object copy;
     if (PyDict_Check(o)) {
       copy = nb::dict();
-      check(PyDict_Update(copy.ptr(), o));
+      for (const auto& [key, value] : pairs_of(nb::handle(o))) set_item(copy, key, value);
     } else {
       copy = owned(PySequence_List(o));
     }
@@ -195,8 +195,11 @@ void StateSnapshot::restore(nb::handle keep) const {
   for (const auto& [o, copy] : saved_) {
     if (kept.contains(o.ptr())) continue;
     if (PyDict_Check(o.ptr())) {
-      PyDict_Clear(o.ptr());
-      check(PyDict_Update(o.ptr(), copy.ptr()));
+      if (PyODict_Check(o.ptr()))  // has a list of its keys beside the dict
+        nb::handle(reinterpret_cast<PyObject*>(&PyODict_Type)).attr("clear")(o);
+      else
+        PyDict_Clear(o.ptr());
+      for (const auto& [key, value] : pairs_of(copy)) set_item(o, key, value);
     } else if (PyList_Check(o.ptr())) {
       check(PyList_SetSlice(o.ptr(), 0, PyList_GET_SIZE(o.ptr()), copy.ptr()));
     } else if (is_generator_state(o)) {

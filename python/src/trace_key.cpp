@@ -14,14 +14,6 @@ namespace {
 
 constexpr const char* kInArguments = " in arguments of a compiled function";
 
-/// The instance's attributes; invalid where it has none, and where they are its items.
-nb::object attributes_of(PyObject* p) {
-  if (Py_TYPE(p)->tp_dictoffset == 0) return {};
-  nb::object space = nb::steal(PyObject_GenericGetDict(p, nullptr));
-  if (!space.is_valid()) throw nb::python_error();
-  return space.ptr() == p || PyDict_GET_SIZE(space.ptr()) == 0 ? nb::object() : space;
-}
-
 /// True if an instance of a subclass of `base` may differ from another one of equal value: it has
 /// attributes, or its class has slots. Members of enumerations do.
 bool has_more_than_value(PyObject* p, PyTypeObject* base) {
@@ -114,6 +106,7 @@ bool TraceKey::read_constant(PyObject* p) {
   if (Py_TYPE(p) != base) {
     if (has_more_than_value(p, base)) {
       put_object('o', p);
+      read_attributes(p);
       return true;
     }
     put_class(Py_TYPE(p));
@@ -152,6 +145,7 @@ void TraceKey::read_hashable(PyObject* p) {
     read_set(p);
   } else {
     put_object('o', p);
+    if (PyTuple_Check(p)) read_attributes(p);
   }
 }
 
@@ -170,15 +164,25 @@ void TraceKey::read_set(PyObject* set) {
   for (const std::string& element : elements) text_ += element;
 }
 
-/// Containers of subclasses differ by their attributes as well.
-void TraceKey::read_attributes(PyObject* container) {
-  const nb::object space = attributes_of(container);
-  if (!space.is_valid()) return;
-  put('n', PyDict_GET_SIZE(space.ptr()));
-  for (const auto& [name, value] : pairs_of(space)) {
-    read_hashable(name.ptr());
-    if (!read_constant(value.ptr())) put_object('o', value.ptr());
+/// Instances of subclasses differ by their attributes as well, which may change; attributes of an
+/// attribute's value are left out.
+void TraceKey::read_attributes(PyObject* instance) {
+  if (in_attributes_) return;
+  in_attributes_ = true;
+  if (const nb::object space = attributes_of(instance); space.is_valid()) {
+    put('n', PyDict_GET_SIZE(space.ptr()));
+    for (const auto& [name, value] : pairs_of(space)) {
+      read_hashable(name.ptr());
+      if (!read_constant(value.ptr())) put_object('o', value.ptr());
+    }
   }
+  each_slot(instance, [&](nb::handle, const nb::object& value) {
+    if (!value.is_valid())
+      put('u');
+    else if (!read_constant(value.ptr()))
+      put_object('o', value.ptr());
+  });
+  in_attributes_ = false;
 }
 
 }  // namespace mlx::python

@@ -38,9 +38,10 @@ class TraceKey {
   bool read_constant(PyObject* p);
   void read_hashable(PyObject* p);
   void read_set(PyObject* set);
-  void read_attributes(PyObject* container);
+  void read_attributes(PyObject* instance);
 
   bool shapeless_;
+  bool in_attributes_ = false;
   std::string text_;
   Arrays arrays_;
   std::vector<nb::object> named_;

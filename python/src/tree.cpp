@@ -1,6 +1,8 @@
 // Traversal of trees.
 #include "tree.h"
 
+#include <structmember.h>
+
 #include "convert.h"
 
 namespace mlx::python {
@@ -21,6 +23,41 @@ struct DepthGuard {
 };
 thread_local int tree_depth = 0;
 
+/// The items in the order of iteration, where that gives each key once.
+nb::object in_own_order(nb::handle dict) {
+  const Py_ssize_t n = PyDict_GET_SIZE(dict.ptr());
+  nb::dict ordered;
+  Py_ssize_t read = 0;
+  for (nb::handle key : dict) {
+    const nb::object value = nb::borrow(PyDict_GetItemWithError(dict.ptr(), key.ptr()));
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (!value.is_valid() || ++read > n) return nb::borrow(dict);
+    ordered[key] = value;
+  }
+  return PyDict_GET_SIZE(ordered.ptr()) == n ? nb::object(ordered) : nb::borrow(dict);
+}
+
+/// Invalid where it was never assigned.
+nb::object slot_value(nb::handle slot, PyObject* p) {
+  nb::object value = nb::steal(
+      Py_TYPE(slot.ptr())->tp_descr_get(slot.ptr(), p, reinterpret_cast<PyObject*>(Py_TYPE(p))));
+  if (!value.is_valid()) PyErr_Clear();
+  return value;
+}
+
+/// Gives an instance of the same class the attributes of another one.
+void copy_attributes(nb::handle from, nb::handle to) {
+  if (const nb::object space = attributes_of(from.ptr()); space.is_valid()) {
+    const nb::object own = owned(PyObject_GenericGetDict(to.ptr(), nullptr));
+    if (PyDict_Update(own.ptr(), space.ptr()) < 0) throw nb::python_error();
+  }
+  each_slot(from.ptr(), [&](nb::handle slot, const nb::object& value) {
+    if (value.is_valid() &&
+        Py_TYPE(slot.ptr())->tp_descr_set(slot.ptr(), to.ptr(), value.ptr()) < 0)
+      throw nb::python_error();
+  });
+}
+
 nb::object rebuild_dict(nb::handle like, nb::dict items) {
   if (PyDict_CheckExact(like.ptr())) return items;
   // A copy preserves attributes of the subclass besides its items (the factory of a defaultdict,
@@ -33,20 +70,49 @@ nb::object rebuild_dict(nb::handle like, nb::dict items) {
 }  // namespace
 
 std::vector<std::pair<nb::object, nb::object>> pairs_of(nb::handle dict) {
+  const bool own_order = Py_TYPE(dict.ptr())->tp_iter != PyDict_Type.tp_iter;
+  const nb::object ordered = own_order ? in_own_order(dict) : nb::borrow(dict);
   std::vector<std::pair<nb::object, nb::object>> out;
-  out.reserve(static_cast<size_t>(PyDict_GET_SIZE(dict.ptr())));
+  out.reserve(static_cast<size_t>(PyDict_GET_SIZE(ordered.ptr())));
   PyObject *key, *value;
-  for (Py_ssize_t at = 0; PyDict_Next(dict.ptr(), &at, &key, &value);)
+  for (Py_ssize_t at = 0; PyDict_Next(ordered.ptr(), &at, &key, &value);)
     out.emplace_back(nb::borrow(key), nb::borrow(value));
   return out;
+}
+
+void set_item(nb::handle dict, nb::handle key, nb::handle value) {
+  const bool ordered = PyODict_Check(dict.ptr());
+  if ((ordered ? PyODict_SetItem : PyDict_SetItem)(dict.ptr(), key.ptr(), value.ptr()) < 0)
+    throw nb::python_error();
+}
+
+nb::object attributes_of(PyObject* p) {
+  if (Py_TYPE(p)->tp_dictoffset == 0) return {};
+  nb::object space = owned(PyObject_GenericGetDict(p, nullptr));
+  return space.ptr() == p || PyDict_GET_SIZE(space.ptr()) == 0 ? nb::object() : space;
+}
+
+void each_slot(PyObject* p, const std::function<void(nb::handle, const nb::object&)>& f) {
+  const nb::object types = nb::borrow(Py_TYPE(p)->tp_mro);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types.ptr()); ++i) {
+    auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(types.ptr(), i));
+    // A class has as many items as slots.
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || Py_SIZE(type) == 0) continue;
+    for (const auto& [name, slot] : pairs_of(nb::handle(type->tp_dict)))
+      if (Py_TYPE(slot.ptr()) == &PyMemberDescr_Type &&
+          !(reinterpret_cast<PyMemberDescrObject*>(slot.ptr())->d_member->flags & READONLY))
+        f(slot, slot_value(slot, p));
+  }
 }
 
 nb::object rebuild_sequence(nb::handle like, nb::list items) {
   if (PyList_CheckExact(like.ptr())) return items;
   if (PyTuple_CheckExact(like.ptr())) return nb::tuple(items);
   nb::handle type(reinterpret_cast<PyObject*>(Py_TYPE(like.ptr())));
-  if (PyObject_HasAttrString(type.ptr(), "_make")) return type.attr("_make")(items);
-  return type(items);
+  const bool named = PyObject_HasAttrString(type.ptr(), "_make");
+  nb::object made = named ? type.attr("_make")(items) : type(items);
+  if (Py_TYPE(made.ptr()) == Py_TYPE(like.ptr())) copy_attributes(like, made);
+  return made;
 }
 
 void each_leaf(nb::handle tree, const std::function<void(nb::handle)>& visit) {

@@ -51,6 +51,18 @@ class Row(list):
     tag = None
 
 
+class SlottedRow(list):
+    __slots__ = ("tag",)
+
+
+class SlottedDict(dict):
+    __slots__ = ("tag",)
+
+
+class Cells(tuple):
+    tag = None
+
+
 class Item(dict):
     """A dict whose attributes are its items."""
 
@@ -71,6 +83,17 @@ def slotted(text, extra):
 def tagged(cls, content, tag):
     out = cls(content)
     out.tag = tag
+    return out
+
+
+def ordered(*names):
+    return collections.OrderedDict((name, X if name == "x" else Y) for name in names)
+
+
+def moved(first, *names):
+    """The first name is the last one by now, where the dict within has it first."""
+    out = ordered(first, *names)
+    out.move_to_end(first)
     return out
 
 
@@ -199,6 +222,13 @@ ARGUMENTS = {
     "lone surrogates": ["\ud800", "\ud801", "\\ud800"],
     "attributes of dicts": [{"x": X}, tagged(Tagged, {"x": X}, 1), tagged(Tagged, {"x": X}, 2)],
     "attributes of lists": [[X], tagged(Row, [X], "a"), tagged(Row, [X], "b")],
+    "slots of lists": [SlottedRow([X]), tagged(SlottedRow, [X], 1), tagged(SlottedRow, [X], 2)],
+    "slots of dicts": [
+        SlottedDict(x=X),
+        tagged(SlottedDict, {"x": X}, 1),
+        tagged(SlottedDict, {"x": X}, 2),
+    ],
+    "orders of OrderedDict": [ordered("x", "y"), moved("x", "y")],
     "orders": [{"x": X, "y": Y}, {"y": Y, "x": X}],
 }
 
@@ -210,6 +240,59 @@ def test_arguments_that_differ_have_their_traces(kind):
         for value in ARGUMENTS[kind]:
             f(X, value)
     assert len(seen) == len(ARGUMENTS[kind])
+
+
+CHANGED = {
+    "float": lambda: Metres(1.5),
+    "text": lambda: tagged(type("Name", (str,), {}), "a", 0),
+    "int": lambda: tagged(type("Count", (int,), {}), 3, 0),
+    "slots of a text": lambda: slotted("a", 0),
+    "list": lambda: tagged(Row, [X], 0),
+    "tuple": lambda: tagged(Cells, [X], 0),
+    "dict": lambda: tagged(Tagged, {"x": X}, 0),
+    "slots of a list": lambda: tagged(SlottedRow, [X], 0),
+    "slots of a dict": lambda: tagged(SlottedDict, {"x": X}, 0),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGED)
+@pytest.mark.parametrize("place", ["argument", "in a list", "key of a dict"])
+def test_attributes_that_change_have_their_traces(kind, place):
+    """The function is given them, and each value has a trace."""
+    given = CHANGED[kind]()
+    name = next(n for n in ("unit", "extra", "tag") if hasattr(given, n))
+    if place == "key of a dict" and isinstance(given, (list, dict)):
+        pytest.skip("has no hash")
+    if place == "key of a dict" and isinstance(given, tuple):
+        given = tagged(Cells, [1], 0)
+    whole = {"argument": given, "in a list": [given]}.get(place) or {given: X}
+    inner = (lambda v: v) if place == "argument" else lambda v: next(iter(v))
+    f, seen = traces(lambda v: mx.array(getattr(inner(v), name)) + 0)
+    for value in (2, 7, 2, 7):
+        setattr(given, name, value)
+        assert f(whole).item() == value
+    assert len(seen) == 2
+
+
+def test_attributes_that_are_the_object_itself():
+    given = tagged(type("Name", (str,), {}), "a", 0)
+    given.tag = given
+    f, seen = traces(lambda v, x: x + (v.tag is v))
+    assert [f(given, X).item() for _ in range(2)] == [2, 2] and len(seen) == 1
+
+
+def test_slots_without_a_value():
+    f, seen = traces(lambda v: mx.array(getattr(v, "tag", -1)) + v[0])
+    assert [f(SlottedRow([X])).item() for _ in range(2)] == [0, 0]
+    assert f(tagged(SlottedRow, [X], 4)).item() == 5 and len(seen) == 2
+
+
+def test_results_keep_their_attributes():
+    for cls in (Row, SlottedRow, Cells):
+        f = mx.compile(lambda x, cls=cls: tagged(cls, [x + 1], "text"))
+        for _ in range(2):
+            out = f(X)
+            assert type(out) is cls and out.tag == "text" and out[0].item() == 2
 
 
 def test_dicts_whose_attributes_are_their_items_share_a_trace():
