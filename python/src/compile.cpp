@@ -81,7 +81,17 @@ struct Depth {
 
 /// False for functions that take each keyword by its name: the order of a call's says nothing.
 bool sees_order_of_keywords(nb::handle fun) {
+  static nb::handle partial =
+      nb::object(nb::module_::import_("functools").attr("partial")).release();
   nb::object f = nb::borrow(fun);
+  for (;;) {
+    if (nb::object within = function_within(f); within.is_valid())
+      f = std::move(within);
+    else if (f.type().is(partial))
+      f = nb::object(f.attr("func"));
+    else
+      break;
+  }
   if (!PyFunction_Check(f.ptr()) && !PyMethod_Check(f.ptr())) f = f.type().attr("__call__");
   if (PyMethod_Check(f.ptr())) f = nb::borrow(PyMethod_GET_FUNCTION(f.ptr()));
   if (!PyFunction_Check(f.ptr())) return true;

@@ -121,11 +121,21 @@ PyType_Spec transformed_spec = {"mlx.core.transformed_function", sizeof(Transfor
                                     Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                 transformed_slots};
 
-}  // namespace
-
-nb::object make_transformed(nb::handle fun, TransformedCall f, nb::tuple recipe, nb::object held) {
+PyTypeObject* transformed_type() {
   static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&transformed_spec));
   if (!type) throw nb::python_error();
+  return type;
+}
+
+}  // namespace
+
+nb::object function_within(nb::handle transformed) {
+  if (Py_TYPE(transformed.ptr()) != transformed_type()) return {};
+  return nb::borrow(self_of(transformed.ptr())->fun);
+}
+
+nb::object make_transformed(nb::handle fun, TransformedCall f, nb::tuple recipe, nb::object held) {
+  PyTypeObject* type = transformed_type();
   Transformed* t = PyObject_GC_New(Transformed, type);
   if (!t) throw nb::python_error();
   t->vectorcall = call;

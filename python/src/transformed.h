@@ -16,6 +16,9 @@ using TransformedCall = std::function<nb::object(nb::handle fun, Star args, nb::
 nb::object make_transformed(nb::handle fun, TransformedCall call, nb::tuple recipe,
                             nb::object held = nb::none());
 
+/// The function of a transformed one; invalid for other objects.
+nb::object function_within(nb::handle transformed);
+
 /// fun(*args, **kwargs). Every call of user functions goes through here.
 nb::object call_object(nb::handle fun, nb::handle args, nb::handle kwargs = {});
 nb::object call_python(nb::handle fun, const std::vector<nb::object>& args, nb::handle kwargs = {});
