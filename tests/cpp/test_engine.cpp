@@ -103,6 +103,24 @@ TEST_CASE("devices exchange values") {
   CHECK(values<float>(b)[9] == 100.0f);
 }
 
+TEST_CASE("results of queries of devices are objects of their own") {
+  use_second_backend();
+  const Device earlier = default_device();
+  set_default_device(Device::gpu);
+  const Device& before = default_device();
+  const DeviceInfo& of_gpu = device_info();
+  const DeviceInfo copy = of_gpu;
+  set_default_device(Device::cpu);
+  const Device& now = default_device();
+  const DeviceInfo& of_cpu = device_info();
+  CHECK(before == Device::gpu);
+  CHECK(now == Device::cpu);
+  CHECK(of_gpu == copy);
+  CHECK(of_gpu.at("device_name") != of_cpu.at("device_name"));
+  CHECK(&device_info(Device::cpu) == &of_cpu);
+  set_default_device(earlier);
+}
+
 TEST_CASE("an error of execution reaches its waiter alone") {
   use_second_backend();
   set_default_device(Device::gpu);

@@ -275,6 +275,26 @@ def test_an_error_that_was_seen_is_not_thrown_by_synchronize():
     mx.synchronize(mx.default_stream(mx.cpu))
 
 
+def test_errors_of_arrays_that_are_gone_do_not_collect_without_end():
+    """A stream keeps 64 of them for `synchronize`, the oldest ones."""
+    stream = mx.new_stream(mx.cpu)
+    arrays = [mx.linalg.inv(mx.zeros((k + 1, k + 1)), stream=stream) for k in range(100)]
+    for array in arrays:
+        mx.async_eval(array)
+    done = mx.add(1.0, 1.0, stream=stream)
+    mx.eval(done)
+    del arrays, array
+    thrown = 0
+    for _ in range(100):
+        try:
+            mx.synchronize(stream)
+            break
+        except mx.LinAlgError:
+            thrown += 1
+    assert thrown == 64
+    mx.synchronize(stream)
+
+
 def test_synchronize_is_silent_for_arrays_that_are_well():
     for _ in range(100):
         mx.async_eval(mx.ones(3) + 1)

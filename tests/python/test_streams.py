@@ -273,3 +273,15 @@ def test_a_block_counts_on_its_thread_alone():
         thread.join()
         assert chosen()[0] == stream
     assert seen == [False] and chosen() == before
+
+
+def test_results_of_queries_of_devices_are_objects_of_their_own():
+    info, device = mx.device_info(mx.cpu), mx.default_device()
+    info["device_name"] = info["new"] = "changed"
+    again = mx.device_info(mx.cpu)
+    assert again["device_name"] != "changed" and "new" not in again
+    before = repr(device)
+    mx.set_default_device(mx.cpu)
+    now = mx.default_device()
+    mx.set_default_device(device)
+    assert now == mx.Device(mx.cpu) and repr(device) == before
