@@ -10,23 +10,12 @@
 
 namespace mlx::core {
 
-// The bytes of that many elements of any dtype fit in int64.
-constexpr int64_t kMaxElements = (int64_t{1} << 59) - 1;
-
 void too_many_axes(size_t rank, const char* op) {
   fail<ValueError>(op, "an array with ", rank, " axes; up to ", kMaxAxes, " are accepted");
 }
 
-int64_t num_elements(const Shape& shape) {
-  int64_t n = 1;
-  bool overflow = false;
-  for (int64_t d : shape) {
-    if (d == 0) return 0;
-    overflow |= __builtin_mul_overflow(n, d, &n);
-  }
-  if (overflow || n > kMaxElements)
-    throw SizeError(cat("[shape] ", to_string(shape), " has more than 2^59 - 1 elements"));
-  return n;
+void too_many_elements(const Shape& shape) {
+  throw SizeError(cat("[shape] ", to_string(shape), " has more than 2^59 - 1 elements"));
 }
 
 Strides row_major(const Shape& shape) {

@@ -34,8 +34,23 @@ struct Layout {
   Dtype dtype = float32;
 };
 
+/// As many elements of any dtype have a number of bytes that fits in int64.
+constexpr int64_t kMaxElements = (int64_t{1} << 59) - 1;
+/// Throws SizeError.
+[[noreturn]] MLX_API void too_many_elements(const Shape& shape);
+
 /// Product of the lengths; throws SizeError where it is 2^59 or more.
-MLX_API int64_t num_elements(const Shape& shape);
+inline int64_t num_elements(const Shape& shape) {
+  int64_t n = 1;
+  bool overflow = false;
+  for (int64_t d : shape) {
+    if (d == 0) return 0;
+    overflow |= __builtin_mul_overflow(n, d, &n);
+  }
+  if (overflow || n > kMaxElements) [[unlikely]]
+    too_many_elements(shape);
+  return n;
+}
 /// Strides of a dense array in row-major order.
 MLX_API Strides row_major(const Shape& shape);
 /// True if the elements are contiguous in row-major order (axes of length 1 do not count).

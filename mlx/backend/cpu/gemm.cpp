@@ -3,10 +3,10 @@
 // Products with few rows go to gemm_rows.h, and bfloat16 to gemm_tiles.h where a unit for tiles is
 // in use. The others are computed by register tiles, whose factors are packed or, in float32, in
 // place where they stay in a cache. With a moderate number of rows, or enough columns for each
-// thread of a processor with small second caches, a task packs its part of B block by block, so
-// that no thread reads lines that another has just written; otherwise B is packed once for all
-// tasks. In all of them a sum runs along K in the same order for any division into tasks, so tasks
-// may depend on the number of threads.
+// thread (has_own_columns), a task packs its part of B block by block, so that no thread reads
+// lines that another has just written; otherwise B is packed once for all tasks. In all of them a
+// sum runs along K in the same order for any division into tasks, so tasks may depend on the number
+// of threads.
 #include "mlx/backend/cpu/gemm.h"
 
 #include <algorithm>
@@ -30,9 +30,10 @@ constexpr int64_t kDotRowsTiles = 1;
 constexpr int64_t kTinyWeights = 4096;  // B is not packed below this size
 constexpr int64_t kSwapColumns = 8;     // maximum columns for computing the transposed product
 constexpr int64_t kOwnBRows = 192;      // up to this many rows each task packs its own part of B,
-constexpr int64_t kOwnBColumns = 64;    // or with this many columns for each thread, where
-constexpr int64_t kOwnBCache = 512 << 10;  // second caches have at most so many bytes
+constexpr int64_t kOwnBColumns = 64;    // or with this many columns for each thread,
+constexpr int64_t kOwnBCache = 512 << 10;  // where second caches have at most so many bytes
 constexpr int64_t kBlockUnits = 384;       // units along K per block, sized for the caches
+constexpr int64_t kUnitBytes = 4;
 constexpr int64_t kTaskRows = 144;
 constexpr int64_t kTaskColumns = 256;
 constexpr int64_t kTaskGroup = 4;  // tasks side by side that follow each other
@@ -90,11 +91,15 @@ void fill_without_product(const Gemm& g) {
 
 // ---- blocked products --------------------------------------------------------------------------
 
-// True if each task packs its part of B. Inside a parallel loop there is one task.
+// True if each task packs its part of B. Inside a parallel loop there is one task. All rows of A
+// pass by each part, so with large second caches, where B stays for several tasks, a block of A
+// must stay too.
 bool has_own_columns(const Gemm& g, int64_t columns) {
   const int64_t threads = in_parallel() ? 1 : num_threads();
   const bool wide = columns >= kOwnBColumns * threads;
-  return g.m <= kOwnBRows || (wide && static_cast<int64_t>(l2_size()) <= kOwnBCache);
+  const auto cache = static_cast<int64_t>(l2_size());
+  const bool stays = 2 * g.m * kBlockUnits * kUnitBytes <= cache;
+  return g.m <= kOwnBRows || (wide && (stays || cache <= kOwnBCache));
 }
 
 // True if tiles read A in place: rows that do not all fall into the same sets of the caches, unless
