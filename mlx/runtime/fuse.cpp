@@ -33,6 +33,8 @@ class Grower {
         placed_(items.size(), 0),
         view_placed_(items.size(), false),
         blocked_(items.size(), -1) {
+    constexpr size_t kFewMaps = 16;
+    maps_.reserve(kFewMaps);
     for (uint32_t i = 0; i < items.size(); ++i)
       if (is_view(items[i]) && items[i].uses == 0) place_view(i);
   }

@@ -256,10 +256,28 @@ Layout ProgramBuilder::root_layout(const Step& step) {
   return {iteration(), output_strides(step), 0, items_[group_->root()].node->dtype};
 }
 
+/// Whether all operands and members lie in row-major order along the iteration, or repeat elements.
+bool ProgramBuilder::is_row_major(const Step& step) const {
+  if (!generated_.empty()) return false;
+  for (int k = 0; k < step.n_inputs; ++k) {
+    const Strides& s = step.operands[k].strides;
+    bool repeats = false;
+    for (size_t d = 0; d < s.size(); ++d) repeats |= iteration()[d] > 1 && s[d] == 0;
+    if (!repeats && !is_row_contiguous(iteration(), s)) return false;
+  }
+  return std::ranges::all_of(group_->members, [&](const Member& m) {
+    if (m.axes.size() != iteration().size()) return false;
+    for (size_t k = 0; k < m.axes.size(); ++k)
+      if (m.axes[k] >= 0 && m.axes[k] != static_cast<int>(k)) return false;
+    return true;
+  });
+}
+
 /// Dense strides of the root. Each member has the layout that it would have if it were computed
 /// alone, so that ops which round by the layouts of their operands give the same bits, fused or
 /// not.
 Strides ProgramBuilder::output_strides(const Step& step) {
+  if (is_row_major(step)) return row_major(iteration());
   static const MemoryOrder constant{};
   orders_.clear();  // of the inputs, then of the members
   orders_.reserve(step.n_inputs + group_->members.size());

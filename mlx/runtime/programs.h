@@ -54,6 +54,7 @@ class ProgramBuilder {
   int add_constant(std::vector<Location>& list, const Location& from) const;
   void lower_code(Program& program);
   void add_output(const Member& m, Step& step, const Strides& order);
+  bool is_row_major(const Step& step) const;
   Strides output_strides(const Step& step);
   /// The position of an item among the group's members, or -1.
   int member_position(uint32_t item) const {
