@@ -1,5 +1,6 @@
 """Machine code of the vector kernels, for faults of compilers that no result shows."""
 
+import functools
 import pathlib
 import platform
 import re
@@ -51,13 +52,19 @@ def assembled(code):
     return found
 
 
-def functions_of(names):
-    """The code of the functions of real numbers with such names, by mangled name."""
+@functools.cache
+def functions_of_library():
+    """The code of all functions, as text, by mangled name."""
     dump = subprocess.run(
         ["objdump", "-d", "--no-show-raw-insn", str(LIBRARY)], capture_output=True, text=True
     )
     assert dump.returncode == 0
-    functions = dict(f.split(">:\n", 1) for f in re.split(r"\n[0-9a-f]+ <", dump.stdout)[1:])
+    return dict(f.split(">:\n", 1) for f in re.split(r"\n[0-9a-f]+ <", dump.stdout)[1:])
+
+
+def functions_of(names):
+    """The lines of the functions of real numbers with such names, by mangled name."""
+    functions = functions_of_library()
     if not any("8long_row" in name for name in functions):
         pytest.skip("a library without the names of its functions")
     return {
