@@ -6,12 +6,46 @@
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
 
+MLX_FN float truncated(float x) { return __builtin_truncf(x); }
+MLX_FN double truncated(double x) { return __builtin_trunc(x); }
+MLX_FN float floored(float x) { return __builtin_floorf(x); }
+MLX_FN double floored(double x) { return __builtin_floor(x); }
+
+// m::convert to uint32, the low half of the number truncated to int64, without integers of 64 bits,
+// whose conversions are no vector instructions before AVX-512.
+template <class F>
+MLX_FN uint32_t to_uint32(F x) {
+  constexpr F kHalf = F(0x1p31), kAll = F(0x1p32), kEnd = F(0x1p63);
+  const bool small = (x >= -kHalf) & (x < kHalf);
+  const bool fits = (x >= -kEnd) & (x < kEnd);
+  const F t = truncated(x);
+  // Exact: multiples of the last bit of t, below 2^32.
+  const F rest = fits ? t - floored(t / kAll) * kAll : F(0);
+  const bool upper = rest >= kHalf;
+  const F low = small ? t : upper ? rest - kHalf : rest;
+  const auto bits = static_cast<uint32_t>(static_cast<int32_t>(low));
+  return bits ^ (static_cast<uint32_t>(upper & !small) << 31);
+}
+
+template <class From, class To>
+MLX_FN To converted(From x) {
+  if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint32_t>) return to_uint32(x);
+#if defined(__x86_64__)
+  else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && sizeof(To) <= 4 &&
+                     !std::is_same_v<To, bool>)
+    // The instructions give the smallest int32 for numbers out of range, as m::truncate does.
+    return static_cast<To>(static_cast<int32_t>(x));
+#endif
+  else
+    return m::convert<To>(x);
+}
+
 template <class From, class To>
 void plain_cast(const void* const* in, void* out, int64_t n) {
   const From* a = static_cast<const From*>(in[0]);
   To* o = static_cast<To*>(out);
   MLX_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) o[i] = m::convert<To>(a[i]);
+  for (int64_t i = 0; i < n; ++i) o[i] = converted<From, To>(a[i]);
 }
 
 template <class A>
