@@ -121,7 +121,7 @@ def most_ticks(call, enough, tries=10):
 
 
 MATRIX = None
-SIDE = 240 if SANITIZED else 1200  # products take a hundred times as long under a sanitizer
+SIDE = 240 if SANITIZED else 1200  # products take far longer under a sanitizer
 
 
 def much(steps=8):
