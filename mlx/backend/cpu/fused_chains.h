@@ -11,8 +11,9 @@ namespace mlx::core::cpu {
 struct FusedCode;
 
 /// The links of a run; a worker updates their tiles.
+/// Under 1 KB, so that the allocator serves it from its small blocks.
 struct Chain {
-  SmallVector<Link, 16> links;
+  SmallVector<Link, 12> links;
   struct Use {
     uint16_t link, value;
     uint8_t copy;  // index among the copies of tiles for the last, partial burst
@@ -21,7 +22,7 @@ struct Chain {
     uint8_t itemsize;
     LinkFn store, stream;  // the handlers of a link that writes
   };
-  SmallVector<Use, 16> uses;
+  SmallVector<Use, 6> uses;
   struct Constant {
     uint16_t link, index;  // among the program's constants
     Dtype::Val type;
