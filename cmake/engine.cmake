@@ -128,11 +128,6 @@ if(NOT MLX_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(vectorized ${isa_sources})
   list(FILTER vectorized INCLUDE REGEX "/(elementwise_float|fft|gemm|gemm_rows|gemm_tiles|quantized)\\.cpp$")
   set_source_files_properties(${vectorized} PROPERTIES COMPILE_OPTIONS -O2)
-  # The longest to compile, at -O2 a third less, for processors that are seldom met: those without AVX2.
-  set(longest ${isa_sources})
-  list(FILTER longest INCLUDE REGEX "/(reduce_[a-z]+|scan)\\.cpp$")
-  set_source_files_properties(${longest} PROPERTIES
-    COMPILE_OPTIONS $<$<STREQUAL:$<TARGET_PROPERTY:NAME>,mlx_v2>:-O2>)
 endif()
 if(MLX_SANITIZE MATCHES undefined)
   # What AddressSanitizer sees as well takes most of the time here.
@@ -153,10 +148,14 @@ else()
 endif()
 # Integers of arrays wrap around, and so do the bits of floats that are reckoned with as integers.
 foreach(isa ${isas})
+  set(speed ${isa_speed})
+  if(isa STREQUAL "v2" AND NOT MLX_SANITIZE)
+    set(speed -O2)  # processors without AVX2 are seldom met, and -O3 takes a third longer to compile
+  endif()
   add_library(mlx_${isa} OBJECT ${isa_sources})
   target_include_directories(mlx_${isa} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(mlx_${isa} PRIVATE MLX_ISA=${isa} MLX_ISA_${isa}=1)
-  target_compile_options(mlx_${isa} PRIVATE ${isa_flags_${isa}} ${isa_speed} ${isa_warnings}
+  target_compile_options(mlx_${isa} PRIVATE ${isa_flags_${isa}} ${speed} ${isa_warnings}
     -fno-trapping-math -fwrapv)
   target_precompile_headers(mlx_${isa} PRIVATE <stdint.h> ${isa_header})
   target_link_libraries(mlx PRIVATE mlx_${isa})
