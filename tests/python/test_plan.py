@@ -295,6 +295,7 @@ def test_unfused_gives_the_same_bits(ordinary):
     assert not differing(ordinary, digests(MLX_NUM_THREADS="2", MLX_DISABLE_FUSION="1"))
 
 
+@pytest.mark.cpu_only("threads of the CPU, in processes that compute on it")
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_any_number_of_threads_gives_the_same_bits(ordinary, threads):
     assert not differing(ordinary, digests(MLX_NUM_THREADS=threads))

@@ -179,8 +179,9 @@ class Tasks {
       least = time;
       best = grid;
     };
-    for (int64_t columns = kColumns; columns >= kTileBlock; columns /= 2) {
-      if (columns >= 2 * p_.n && columns > kTileBlock) continue;
+    for (int64_t columns = kColumns; columns >= kTileBlock; columns -= kTileBlock) {
+      const int64_t even = round_up(ceil_div(p_.n, ceil_div(p_.n, columns)), kTileBlock);
+      if (columns > even) continue;
       for (int64_t down = 1; down <= std::min(strips, 4 * threads_ + 8); ++down) {
         const int64_t rows = ceil_div(strips, down) * kTileBlock;
         consider({rows, columns, false});
