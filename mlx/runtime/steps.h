@@ -43,7 +43,7 @@ class StepBuilder {
   void finish();
 
  private:
-  static constexpr size_t kFew = 8;  ///< slots and steps, which the first allocation holds
+  static constexpr size_t kFew = 8;  ///< slots, which the first allocation holds
   struct Open {
     Segment segment;
     std::vector<int> binding_of;  // per slot, or -1
