@@ -210,11 +210,15 @@ def test_reductions_of_neighbours(dtype):
                 check(mx.var, a, axis=axis)
 
 
-def test_tables_of_results():
-    """Elements that a table has the results of, and all other numbers of 16 bits."""
-    x = mx.view(mx.array(np.resize(np.arange(65536, dtype=np.uint16), (1 << 24) + 3)), mx.bfloat16)
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16], ids=str)
+def test_tables_of_results(dtype):
+    """Programs of so many elements of 16 bits look their results up in a table of all numbers."""
+    numbers = np.resize(np.arange(65536, dtype=np.uint16), (1 << 24) + 3)
+    x = mx.view(mx.array(numbers), dtype, stream=mx.cpu)
     for f in (mx.log1p, lambda x, stream: on(stream, lambda: x * mx.sigmoid(x))):
         check(f, x)
+    for scale in (0.5, 2.0):  # constants: a table each
+        check(lambda x, stream, c=scale: on(stream, mx.compile(lambda: mx.erf(x * c) + x)), x)
 
 
 @pytest.mark.parametrize("dtype", [mx.bool_, mx.int8, mx.float16, mx.int64, mx.float32], ids=str)

@@ -24,6 +24,8 @@ struct Enqueue {
   }
   StreamHandle stream() const { return queue.stream(); }
   DeviceState& device() const { return queue.device(); }
+  /// The address of temporary memory, kept until the device is past the step.
+  uint64_t take(size_t bytes) const;
   /// A kernel that was found for this launch alone.
   Function keep(Function function) const {
     kept->push_back(function.module);

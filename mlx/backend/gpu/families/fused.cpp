@@ -100,7 +100,7 @@ void order_axes(Shape& shape, std::vector<Strides>& strides, size_t result) {
   if (std::is_sorted(order.begin(), order.end(), precedes)) return;
   std::stable_sort(order.begin(), order.end(), precedes);
   auto permute = [&](auto& of) {
-    const auto before = of;
+    const Shape before(of.begin(), of.end());
     for (size_t d = 0; d < order.size(); ++d) of[d] = before[order[d]];
   };
   permute(shape);
@@ -142,7 +142,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
   if (form.rank > 1) plan_tiles(p, shape, strides, block_memory, form);
   if (form.tile == 0) plan_vectors(step, shape, strides, form);
   form.pairs = count > 0 && paired_words(p, form, count) != nullptr;
-  form.table = takes_table(p, form, count);
+  if (takes_table(p, form, count)) form.table = ProgramForm::Table::read;
   return form;
 }
 
@@ -152,8 +152,16 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
   form_ = form_of(step, shape, strides, device.hardware->block_memory);
   count_ = num_elements(shape);
   const ProgramArguments at(step.program, form_);
-  kernel_.function = device.kernels->find(
-      print_program(step.program, form_, "program", *device.hardware->target()), "program");
+  auto compiled = [&](const ProgramForm& form) {
+    return device.kernels->find(
+        print_program(step.program, form, "program", *device.hardware->target()), "program");
+  };
+  kernel_.function = compiled(form_);
+  if (form_.table == ProgramForm::Table::read) {
+    ProgramForm writes = form_;
+    writes.table = ProgramForm::Table::write;
+    table_ = Table{{compiled(writes)}, 1 + at.operands[1], 1 + at.table};
+  }
   fill(step, at, shape, strides);
   int64_t all = 0;
   if (form_.tile) {
@@ -165,9 +173,8 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
     const int64_t a_block = kFusedThreads * unrolled(step.program, form_) * form_.vector;
     all = (count_ + a_block - 1) / a_block;
   }
-  // Enough blocks to fill the device several times over; each goes on with what is left. Blocks
-  // that fill tables are as many as run at once: their registers leave room for five.
-  blocks_ = std::min(all, int64_t{form_.table ? 5 : 32} * device.processors);
+  // Enough blocks to fill the device several times over; each goes on with what is left.
+  blocks_ = std::min(all, int64_t{32} * device.processors);
 }
 
 void FusedKernel::fill(const Step& step, const ProgramArguments& at, const Shape& shape,
@@ -209,7 +216,20 @@ void FusedKernel::launch(const Enqueue& to, std::span<const uint64_t> operands,
     arguments[1 + addresses_[k]] = static_cast<int64_t>(operands[k]) + offsets_[k];
   for (size_t c = 0; c < values_.size(); ++c)
     std::memcpy(&arguments[1 + values_[c]], constants[c].bytes, sizeof(constants[c].bytes));
+  if (table_) write_table(to, arguments);
   kernel_.launch(to, blocks_, arguments);
+}
+
+/// Enqueues the kernel that writes the table, for the constants of the launch.
+void FusedKernel::write_table(const Enqueue& to, std::vector<int64_t>& arguments) const {
+  const auto table = static_cast<int64_t>(to.take(kTableEntries * sizeof(uint16_t)));
+  std::vector<int64_t> own = arguments;
+  own[0] = table_->address_read - 1;  // words: the last one is the address of what is read
+  own[1 + ProgramArguments::kCount] = own[1 + ProgramArguments::kShape] = kTableEntries;
+  own[table_->address_written] = table;
+  own.pop_back();
+  table_->writes.launch(to, blocks_for(kTableEntries / form_.vector), own);
+  arguments[table_->address_read] = table;
 }
 
 }  // namespace mlx::core::gpu

@@ -1,6 +1,7 @@
 // Elementwise programs as kernels: printed, compiled for the walks of their operands, launched.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "mlx/backend/backend.h"
@@ -38,8 +39,15 @@ class FusedKernel {
  private:
   void fill(const Step& step, const ProgramArguments& at, const Shape& shape,
             const std::vector<Strides>& strides);
+  void write_table(const Enqueue& to, std::vector<int64_t>& arguments) const;
+
+  struct Table {
+    Kernel writes;
+    int address_written, address_read;  // among the arguments of the two kernels
+  };
 
   Kernel kernel_;
+  std::optional<Table> table_;  // of results, which the kernel looks up
   ProgramForm form_;
   int64_t count_ = 0, blocks_ = 0;
   std::vector<int64_t> arguments_;           // without addresses and constants

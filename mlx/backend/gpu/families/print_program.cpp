@@ -69,6 +69,9 @@ class ProgramText {
       out_ << "  const " << type << " v" << inputs() + c << " = constant<" << type << ">(p.w["
            << at_.constants[c] << "], p.w[" << at_.constants[c] + 1 << "]);\n";
     }
+    if (form_.table == ProgramForm::Table::read)
+      out_ << "  const auto table = memory<const " << type_name(type_of(p_.outputs[0])) << ">(p.w["
+           << at_.table << "]);\n";
   }
 
   void instructions() {
@@ -126,15 +129,13 @@ class Printer : public ProgramText {
   std::string print(const KernelTarget& target) {
     out_ << target.head << "#include \"" << target.folder
          << "program.cuh\"\nusing namespace mlx::core;\nusing namespace mlx::core::device;\n"
-         << (form_.tile || form_.table ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_
-         << ", Words<" << at_.words
-         << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
+         << (form_.tile ? "MLX_IN_STEP_KERNEL" : target.declaration) << "(" << name_ << ", Words<"
+         << at_.words << ">, p) {\n  using I = " << (form_.wide ? "uint64_t" : "uint32_t")
          << ";\n  constexpr int U = " << unroll_ << ", V = " << form_.vector << ";\n";
     pointers();
     if (form_.tile) {
       tiles(target);
     } else {
-      if (form_.table) fill_table(target);
       const char* const some = form_.pairs ? "kThreads" : "kThreads * U";
       out_ << "  const I n = static_cast<I>(p.w[0]), half = n / 2, end = "
            << (form_.pairs ? "half" : "n") << ";\n  for (I first = (static_cast<I>(" << target.first
@@ -150,6 +151,8 @@ class Printer : public ProgramText {
   }
 
  private:
+  using Table = ProgramForm::Table;
+
   void begin_vectors() {
     out_ << "#pragma unroll\n    for (int u = 0; u < U; ++u) {\n      const I i = first + "
          << (form_.pairs ? "static_cast<I>(u) * half, left = half - first;\n"
@@ -181,6 +184,7 @@ class Printer : public ProgramText {
   static bool has_neighbours(Walk w) { return w == Walk::dense || w == Walk::rows; }
 
   void load() {
+    if (form_.table == Table::write) return number_entries();
     if (inputs() == 0) return;
     bool strided = false;
     for (int k = 0; k < inputs(); ++k) {
@@ -198,27 +202,17 @@ class Printer : public ProgramText {
 
   //--- tables
 
-  /// Defines the values that the program computes from v0.
-  void table_value(const std::string& from, const std::string& to) {
-    out_ << "      const bfloat16_t v0 = " << from << ";\n";
-    instructions();
-    out_ << "      " << to << " = v" << p_.outputs[0] << ";\n";
+  /// The numbers of all entries in the place of an operand.
+  void number_entries() {
+    const char* type = type_name(p_.inputs[0]);
+    out_ << "    " << type << " a0[U][V];\n";
+    begin_vectors();
+    out_ << "#pragma unroll\n      for (int k = 0; k < V; ++k) a0[u][k] = table_number<" << type
+         << ">(i + k);\n    }\n";
   }
-  void fill_table(const KernelTarget& target) {
-    out_ << "  MLX_SHARED " << type_name(type_of(p_.outputs[0]))
-         << " table[kTableEntries];\n  for (int e = static_cast<int>(" << target.thread
-         << "); e < kTableEntries; e += kThreads) {\n";
-    table_value("table_number(e)", "table[e]");
-    out_ << "  }\n  __syncthreads();\n";
-  }
-  /// Results of neighbours by the table; results of numbers that it lacks are computed.
   void look_up() {
-    out_ << "      uint32_t absent = 0;\n#pragma unroll\n      for (int k = 0; k < V; ++k) {\n"
-            "      const int e = table_entry(a0[u][k]);\n      r0[k] = table[e < 0 ? 0 : e];\n"
-            "      if (e < 0) absent |= 1u << k;\n      }\n      if (absent) {\n#pragma unroll\n"
-            "      for (int k = 0; k < V; ++k) {\n      if ((absent >> k & 1) == 0) continue;\n";
-    table_value("a0[u][k]", "r0[k]");
-    out_ << "      }\n      }\n";
+    out_ << "#pragma unroll\n      for (int k = 0; k < V; ++k) r0[k] = "
+            "table[table_entry(a0[u][k])];\n";
   }
 
   void compute() {
@@ -238,7 +232,7 @@ class Printer : public ProgramText {
            << offset(form_.numberings[k], at_.numberings[k]) << ");\n";
     for (size_t o = 0; o < p_.outputs.size(); ++o)
       out_ << "      " << type_name(type_of(p_.outputs[o])) << " r" << o << "[V];\n";
-    if (form_.table)
+    if (form_.table == Table::read)
       look_up();
     else
       compute_elements();
@@ -409,7 +403,8 @@ ProgramArguments::ProgramArguments(const Program& p, const ProgramForm& form) {
     numberings.push_back(next);
     next += 5 + (ProgramForm::has_strides(w) ? form.rank : 0);
   }
-  words = next;
+  table = next;
+  words = next + (form.table == ProgramForm::Table::read ? 1 : 0);
 }
 
 int widest_vector(const Program& p, const ProgramForm& form) {
@@ -450,16 +445,17 @@ const Instr* paired_words(const Program& p, const ProgramForm& form, int64_t cou
   return count == kAnyCount || (count % 2 == 0 && p.numberings[0].count == count) ? found : nullptr;
 }
 bool takes_table(const Program& p, const ProgramForm& form, int64_t count) {
-  constexpr int64_t kMany = int64_t{1} << 24;  // elements, which a device's tables have a tenth of
-  constexpr size_t kMostCode = 32;
-  return count >= kMany && p.inputs.size() == 1 && p.inputs[0] == Dtype::Val::bfloat16 &&
+  constexpr int64_t kMany = int64_t{1} << 24;  // elements, for one more kernel in front
+  auto has_bytes = [](Dtype::Val v, size_t bytes) { return Dtype(v).size() == bytes; };
+  return count >= kMany && p.inputs.size() == 1 && has_bytes(p.inputs[0], 2) &&
          p.outputs.size() == 1 && p.outputs[0] >= p.first_instr() &&
-         Dtype(p.code[p.outputs[0] - p.first_instr()].out).size() == 2 && form.all_dense() &&
-         form.operands[0] == Walk::dense && p.numberings.empty() && p.code.size() <= kMostCode &&
+         has_bytes(p.code[p.outputs[0] - p.first_instr()].out, 2) && form.all_dense() &&
+         form.operands[0] == Walk::dense && p.numberings.empty() &&
          std::ranges::any_of(p.code, is_costly);
 }
 int unrolled(const Program& p, const ProgramForm& form) {
-  if (form.pairs || form.table) return 2;
+  if (form.table != ProgramForm::Table::none) return form.table == ProgramForm::Table::read ? 2 : 1;
+  if (form.pairs) return 2;
   if (form.tile) return form.tile == 64 && p.code.size() <= 4 ? 8 : 4;
   if (!form.all_dense()) return 1;
   if (form.vector == 1) return 4;

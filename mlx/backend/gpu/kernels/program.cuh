@@ -80,22 +80,17 @@ MLX_FN int part_of_side(int64_t left) {
   return left < Side ? static_cast<int>(left) : Side;
 }
 
-//--- tables of the results for bfloat16 numbers of 24 powers of two, 2^-14 to 2^9, and zeros
+//--- tables of the results for all numbers of 16 bits
 
-MLX_CONSTANT int kTableLow = 113 << 7, kTableSide = 1 + (24 << 7), kTableEntries = 2 * kTableSide;
-/// The number of an entry: zero, then the others of its sign from the smallest to the largest.
-MLX_FN bfloat16_t table_number(int entry) {
-  const bool negative = entry >= kTableSide;
-  const int place = negative ? entry - kTableSide : entry;
-  const int bits = (place == 0 ? 0 : kTableLow + place - 1) | (negative ? 0x8000 : 0);
-  return __builtin_bit_cast(bfloat16_t, static_cast<uint16_t>(bits));
+/// The number of an entry.
+template <class T>
+MLX_FN T table_number(uint64_t entry) {
+  return __builtin_bit_cast(T, static_cast<uint16_t>(entry));
 }
-/// Its entry, or -1.
-MLX_FN int table_entry(bfloat16_t x) {
-  const int size = x.bits & 0x7fff;
-  const int place = size == 0 ? 0 : size - kTableLow + 1;
-  const bool absent = size != 0 && (place < 1 || place >= kTableSide);
-  return absent ? -1 : place + (x.bits & 0x8000 ? kTableSide : 0);
+/// The entry of a number.
+template <class T>
+MLX_FN uint16_t table_entry(T x) {
+  return __builtin_bit_cast(uint16_t, x);
 }
 
 /// start + number * step in 64-bit integers, wrapping to the width of T.
