@@ -21,6 +21,9 @@ class SmallVector {
 
  public:
   using value_type = T;
+  using size_type = size_t;
+  using reference = T&;
+  using const_reference = const T&;
   using iterator = T*;
   using const_iterator = const T*;
   using reverse_iterator = std::reverse_iterator<T*>;
@@ -54,7 +57,13 @@ class SmallVector {
   void assign(It first, It last) {
     clear();
     reserve(std::distance(first, last));
-    for (; first != last; ++first) data()[size_++] = static_cast<T>(*first);
+    T* to = data();
+    for (; first != last; ++first) *to++ = static_cast<T>(*first);
+    size_ = static_cast<uint32_t>(to - data());
+  }
+  void assign(size_t n, T value) {
+    clear();
+    resize(n, value);
   }
 
   size_t size() const { return size_; }

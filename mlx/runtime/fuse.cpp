@@ -30,9 +30,7 @@ class Grower {
         on_(on),
         groups_(groups),
         group_of_(groups.of),
-        placed_(items.size(), 0),
-        view_placed_(items.size(), false),
-        blocked_(items.size(), -1) {
+        progress_(items.size(), {.placed = 0, .blocked = -1, .view_placed = false}) {
     constexpr size_t kFewMaps = 16;
     maps_.reserve(kFewMaps);
     for (uint32_t i = 0; i < items.size(); ++i)
@@ -63,7 +61,7 @@ class Grower {
     if (is_view(items_[i])) {
       place_view(i);
     } else if (!items_[i].leaf) {
-      for (Node* in : items_[i].node->inputs()) ++placed_[item_index(in)];
+      for (Node* in : items_[i].node->inputs()) ++progress_[item_index(in)].placed;
     }
   }
 
@@ -71,6 +69,12 @@ class Grower {
   struct Candidate {
     uint32_t item, map;
     bool operator<(const Candidate& o) const { return item < o.item; }
+  };
+
+  struct Progress {
+    uint32_t placed;  // reads whose consumer has its place
+    int blocked;      // the group that the item cannot join
+    bool view_placed;
   };
 
   /// `reads`: by the group.
@@ -82,7 +86,7 @@ class Grower {
     outputs_ += items_[i].stored() || reads < items_[i].uses;
     for (Node* in : computed_from(n)) {
       uint32_t k = item_index(in);
-      ++placed_[k];
+      ++progress_[k].placed;
       candidates_.push({k, static_cast<uint32_t>(maps_.size())});
       if (!transparent)
         maps_.push_back(operand_map(*in, axes));
@@ -153,8 +157,8 @@ class Grower {
   bool admits(uint32_t i, const AxisMap& axes, uint32_t reads) const {
     const Item& item = items_[i];
     const Node& n = *item.node;
-    if (!on_ || item.leaf || group_of_[i] >= 0 || blocked_[i] == group_) return false;
-    if (placed_[i] != item.uses || n.stream != items_[root_].node->stream) return false;
+    if (!on_ || item.leaf || group_of_[i] >= 0 || progress_[i].blocked == group_) return false;
+    if (progress_[i].placed != item.uses || n.stream != items_[root_].node->stream) return false;
     if (is_full()) return false;
     if (num_elements(n.shape) != size_) return false;
     for (size_t k = 0; k < n.shape.size(); ++k)
@@ -164,27 +168,27 @@ class Grower {
     // A view that is stored, or that other steps read, needs an address: its base may have it.
     AxisMap unused;
     return is_view(item) && !item.stored() && (reads == item.uses || is_identity(n)) &&
-           !view_placed_[i] && view_map(n, axes, unused);
+           !progress_[i].view_placed && view_map(n, axes, unused);
   }
 
   /// The item is an input of the group. The base of a view must then be computed before the group.
   void leave_out(uint32_t i, int operands) {
     leaves_ += operands;
     if (!is_view(items_[i])) return;
-    if (placed_[i] == items_[i].uses) place_view(i);
+    if (progress_[i].placed == items_[i].uses) place_view(i);
     while (is_view(items_[i])) {
       i = item_index(items_[i].node->inputs()[0]);
-      blocked_[i] = group_;
+      progress_[i].blocked = group_;
     }
   }
 
   /// A view costs no step: once all that read it are placed, its own read counts as placed too.
   void place_view(uint32_t i) {
-    while (is_view(items_[i]) && !view_placed_[i] && placed_[i] == items_[i].uses &&
-           group_of_[i] < 0) {
-      view_placed_[i] = true;
+    while (is_view(items_[i]) && !progress_[i].view_placed &&
+           progress_[i].placed == items_[i].uses && group_of_[i] < 0) {
+      progress_[i].view_placed = true;
       i = item_index(items_[i].node->inputs()[0]);
-      ++placed_[i];
+      ++progress_[i].placed;
     }
   }
 
@@ -194,10 +198,8 @@ class Grower {
   bool on_;
   Groups& groups_;
   std::vector<int>& group_of_;
-  std::vector<uint32_t> placed_;  // reads of an item whose consumer has its place
-  std::vector<bool> view_placed_;
-  std::vector<int> blocked_;  // the group that an item cannot join
-  std::priority_queue<Candidate> candidates_;
+  SmallVector<Progress, 32> progress_;  // per item
+  std::priority_queue<Candidate, SmallVector<Candidate, 16>> candidates_;
   std::vector<AxisMap> maps_;  // of the candidates
   uint32_t root_ = 0;
   int group_ = 0, nodes_ = 0, outputs_ = 0, leaves_ = 0;

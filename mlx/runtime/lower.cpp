@@ -75,7 +75,7 @@ class Lowering {
     OpStep* op = waiting == waiting_.end() ? nullptr : &waiting->second;
     if (op) ops_.give_memory(*op);
     Step step = programs_.start(group, op ? std::optional(op->item) : std::nullopt);
-    std::vector<uint32_t> stored = programs_.add_outputs(step);
+    const auto stored = programs_.add_outputs(step);
     if (!op || !add_with_epilogue(*op, step)) {
       if (op) ops_.finish(*op);
       uint32_t in_place = same_layout_inputs(step);

@@ -42,12 +42,12 @@ struct Segment {
   Backend* backend;
   Space space;
   size_t alignment;
-  std::vector<Step> steps;          ///< empty once prepared
-  std::vector<uint32_t> in_place;   ///< per step, the inputs whose memory the outputs may take
-  std::vector<int> slots;           ///< slot of each binding
-  std::vector<int> transfers;       ///< bindings whose bytes may have to come from another space
-  std::vector<uint32_t> constants;  ///< items whose values are the launch's constants
-  size_t first_constant = 0;        ///< among those of all segments
+  std::vector<Step> steps;             ///< empty once prepared
+  SmallVector<uint32_t, 4> in_place;   ///< per step, the inputs whose memory the outputs may take
+  SmallVector<int, 8> slots;           ///< slot of each binding
+  SmallVector<int, 4> transfers;       ///< bindings whose bytes may have to come from another space
+  SmallVector<uint32_t, 4> constants;  ///< items whose values are the launch's constants
+  size_t first_constant = 0;           ///< among those of all segments
   size_t arena_bytes = 0;
   int first_step = 0;
   bool waited_for = false;    ///< by the next segment: nothing runs beside it
@@ -69,7 +69,7 @@ class MLX_API Plan {
  public:
   std::vector<Segment> segments;
   std::vector<Slot> slots;
-  std::vector<uint32_t> leaves;
+  SmallVector<uint32_t, 8> leaves;
   std::vector<Result> results;
   int64_t bytes = 0;  ///< that the steps read and write, roughly
 

@@ -37,8 +37,7 @@ void ProgramBuilder::find_inputs() {
     position_of_[group_->members[p].item] = static_cast<uint32_t>(p);
   inputs_.clear();
   maps_.clear();
-  inputs_.reserve(2 * group_->members.size());  // as many as binary ops have
-  maps_.reserve(2 * group_->members.size());
+  maps_.reserve(2 * group_->members.size());  // as many as binary ops have inputs
   for (const Member& m : group_->members) {
     for (Node* in : computed_from(*items_[m.item].node)) {
       uint32_t k = item_index(in);
@@ -219,9 +218,9 @@ bool ProgramBuilder::read_outside(size_t position) const {
   return inside_uses_[position] != items_[group_->members[position].item].uses;
 }
 
-std::vector<uint32_t> ProgramBuilder::add_outputs(Step& step) {
+SmallVector<uint32_t, 8> ProgramBuilder::add_outputs(Step& step) {
   const Strides order = output_strides(step);
-  std::vector<uint32_t> stored;
+  SmallVector<uint32_t, 8> stored;
   SmallVector<char, 16> wanted(group_->members.size(), false);
   // Views come behind their bases, which other steps read in their place.
   for (size_t p = group_->members.size(); p-- > 0;) {

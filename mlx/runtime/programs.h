@@ -23,7 +23,7 @@ class ProgramBuilder {
   /// Slots of the step's operands so far.
   SmallVector<int, 8>& slots() { return slots_; }
   /// Adds an output for each member that is stored or read elsewhere; gives their items.
-  std::vector<uint32_t> add_outputs(Step& step);
+  SmallVector<uint32_t, 8> add_outputs(Step& step);
   /// The value of the group's root.
   uint16_t root_value() const { return static_cast<uint16_t>(member_values_.back()); }
   /// The layout of the root if it is stored.
@@ -72,13 +72,13 @@ class ProgramBuilder {
   // The group that is being lowered.
   const FusionGroup* group_ = nullptr;
   int id_ = 0, stream_ = 0;
-  std::vector<uint32_t> position_of_;  // per item that is a member
+  SmallVector<uint32_t, 32> position_of_;  // per item that is a member
   SmallVector<int, 8> slots_;
-  std::vector<uint32_t> inside_uses_;  // per member, reads by other members
-  std::vector<Input> inputs_;
+  SmallVector<uint32_t, 16> inside_uses_;  // per member, reads by other members
+  SmallVector<Input, 16> inputs_;
   std::vector<AxisMap> maps_;
-  std::vector<int> input_values_, member_values_;
-  std::vector<int> generated_inputs_;  // per input, the entry of generated_ that it is, or -1
+  SmallVector<int, 16> input_values_, member_values_;
+  SmallVector<int, 16> generated_inputs_;  // per input, the entry of generated_ that it is, or -1
   std::vector<Generated> generated_;
   std::vector<MemoryOrder> orders_;
 };

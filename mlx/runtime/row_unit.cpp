@@ -184,7 +184,7 @@ bool UnitBuilder::is_useful() const {
   return steps_.size() > 1 && std::ranges::any_of(uses_, [](const Use& u) { return u.wide > 1; });
 }
 
-void UnitBuilder::release(std::vector<Step>& steps, std::vector<uint32_t>& in_place) {
+void UnitBuilder::release(std::vector<Step>& steps, SmallVector<uint32_t, 4>& in_place) {
   std::ranges::move(steps_, std::back_inserter(steps));
   in_place.insert(in_place.end(), in_place_.begin(), in_place_.end());
   steps_.clear();

@@ -28,7 +28,7 @@ class UnitBuilder {
   /// True where several steps use rows of many elements.
   bool is_useful() const;
   /// Gives the steps back.
-  void release(std::vector<Step>& steps, std::vector<uint32_t>& in_place);
+  void release(std::vector<Step>& steps, SmallVector<uint32_t, 4>& in_place);
   /// The unit as one step, and the inputs that its outputs may take the memory of. `inside(b)`:
   /// only the unit uses the binding.
   Step finish(const std::function<bool(int binding)>& inside, uint32_t& in_place);

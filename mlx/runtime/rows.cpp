@@ -88,7 +88,7 @@ class RowFinder {
   Plan& plan_;
   std::optional<UnitBuilder> unit_;
   std::vector<Step> steps_;
-  std::vector<uint32_t> in_place_;
+  SmallVector<uint32_t, 4> in_place_;
   bool found_ = false;
 };
 

@@ -23,9 +23,6 @@ StepBuilder::Open& StepBuilder::open(int stream) {
   fresh.segment.space = t.space;
   fresh.segment.alignment = static_cast<size_t>(t.caps.alignment);
   fresh.segment.steps.reserve(2);  // large: more would not fit into the allocator's small blocks
-  fresh.segment.slots.reserve(kFew);
-  fresh.segment.in_place.reserve(kFew);
-  fresh.binding_of.reserve(kFew);
   return fresh;
 }
 

@@ -27,7 +27,6 @@ class StepBuilder {
  public:
   StepBuilder(const Targets& targets, Plan& plan) : targets_(targets), plan_(plan) {
     plan.slots.reserve(kFew);
-    writer_of_.reserve(kFew);
   }
 
   int add_slot(SlotKind kind, size_t bytes);
@@ -46,7 +45,7 @@ class StepBuilder {
   static constexpr size_t kFew = 8;  ///< slots, which the first allocation holds
   struct Open {
     Segment segment;
-    std::vector<int> binding_of;  // per slot, or -1
+    SmallVector<int, 16> binding_of;  // per slot, or -1
     bool closed = false;
   };
   Open& open(int stream);
@@ -56,8 +55,8 @@ class StepBuilder {
   const Targets& targets_;
   Plan& plan_;
   std::vector<std::unique_ptr<Open>> segments_;  // in the order in which they opened
-  std::vector<Open*> closed_;                    // in the order in which they closed
-  std::vector<Open*> writer_of_;                 // per slot
+  SmallVector<Open*, 4> closed_;                 // in the order in which they closed
+  SmallVector<Open*, 16> writer_of_;             // per slot
 };
 
 }  // namespace mlx::core

@@ -35,7 +35,7 @@ class ValueTable {
   const Schedule& items_;
   StepBuilder& steps_;
   Plan& plan_;
-  std::vector<int> location_of_;  // per item, index in locations_, or -1
+  SmallVector<int, 32> location_of_;  // per item, index in locations_, or -1
   std::vector<Location> locations_;
   std::vector<uint32_t> chain_;
 };

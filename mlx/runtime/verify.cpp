@@ -139,7 +139,10 @@ void verify_steps(const Plan& plan) {
       verify_program(step);
       if (step.unit) verify_unit(step);
       for (size_t k = 0; k < step.slots.size(); ++k) {
-        int id = seg.slots.at(step.slots[k]);
+        const auto binding = static_cast<size_t>(step.slots[k]);
+        check(binding < seg.slots.size(), "lower", step.name(), " has binding ", binding, " of ",
+              seg.slots.size());
+        const int id = seg.slots[binding];
         const Slot& slot = plan.slots[id];
         if (static_cast<int>(k) >= step.n_inputs) {
           written[id] = true;

@@ -366,7 +366,9 @@ struct TileAccess {
 
 std::vector<TileAccess> tile_accesses(const std::vector<Micro>& code) {
   std::vector<TileAccess> out;
-  out.reserve(2 * code.size());
+  size_t most = code.size();
+  for (const Micro& m : code) most += m.run.size();
+  out.reserve(most);
   for (size_t k = 0; k < code.size(); ++k) {
     const Micro& m = code[k];
     if (m.run.empty()) out.push_back({m.args, m.result, k});
