@@ -159,6 +159,7 @@ constexpr std::pair<std::string_view, std::string_view> others[] = {
     {"dynamic_slice_update", "DynamicSliceUpdate"},
     {"eig", "Eig"},
     {"fft", "FFT"},
+    {"fft_planes", "FFT"},
     {"spectrum", "FFT"},  // the end of the transform of a real signal
     {"file_read", "Load"},
     {"file_read_parts", "Load"},

@@ -14,10 +14,18 @@ namespace {
 Arrays build_fft(const Arrays& in, const Attrs* attrs, Stream s) {
   return {transform(in[0], attrs_as<FftAttrs>(attrs), s)};
 }
+Arrays build_fft_planes(const Arrays& in, const Attrs* attrs, Stream s) {
+  return {transform_planes(in[0], attrs_as<FftPlanesAttrs>(attrs), s)};
+}
 Arrays build_spectrum(const Arrays& in, const Attrs* attrs, Stream s) {
   return {whole_spectrum(in[0], attrs_as<SpectrumAttrs>(attrs), s)};
 }
 Dtype complex_of(Dtype t) { return real_dtype(t) == float64 ? complex128 : complex64; }
+
+int64_t fft_length(FftKind kind, int64_t n) { return kind == FftKind::real ? n / 2 + 1 : n; }
+Dtype fft_dtype(FftKind kind, Dtype t) {
+  return kind == FftKind::hermitian ? real_dtype(t) : complex_of(t);
+}
 }  // namespace
 
 constinit const OpDef op_fft{.name = "fft",
@@ -26,6 +34,13 @@ constinit const OpDef op_fft{.name = "fft",
                              .build = build_fft,
                              .vjp = rules::fft_vjp,
                              .vmap = rules::fft_vmap};
+
+constinit const OpDef op_fft_planes{.name = "fft_planes",
+                                    .kind = OpKind::kernel,
+                                    .linearity = Linearity::linear,
+                                    .build = build_fft_planes,
+                                    .vjp = rules::fft_planes_vjp,
+                                    .vmap = rules::fft_planes_vmap};
 
 constinit const OpDef op_spectrum{.name = "spectrum",
                                   .kind = OpKind::kernel,
@@ -42,10 +57,15 @@ array whole_spectrum(const array& half, const SpectrumAttrs& a, Stream s) {
 
 array transform(const array& x, const FftAttrs& a, Stream s) {
   Shape shape = x.shape();
-  shape[a.axis] = a.kind == FftKind::real ? a.n / 2 + 1 : a.n;
-  const Dtype t = real_dtype(x.dtype());
-  const bool real = a.kind == FftKind::hermitian;
-  return make_node(op_fft, std::move(shape), real ? t : complex_of(t), s, make_attrs(a), x);
+  shape[a.axis] = fft_length(a.kind, a.n);
+  return make_node(op_fft, std::move(shape), fft_dtype(a.kind, x.dtype()), s, make_attrs(a), x);
+}
+
+array transform_planes(const array& x, const FftPlanesAttrs& a, Stream s) {
+  Shape shape = x.shape();
+  shape.back() = fft_length(a.kind, a.n);
+  return make_node(op_fft_planes, std::move(shape), fft_dtype(a.kind, x.dtype()), s, make_attrs(a),
+                   x);
 }
 
 namespace fft {
@@ -89,25 +109,28 @@ array transform_along(const char* op, const array& a, FftKind kind, std::optiona
   for (size_t i = 0; i < axes.size(); ++i) lengths.push_back(length(i));
   const Dtype t = complex_of(a.dtype());
   // The coefficients of a real signal are the conjugates of others, so that half of them suffices.
-  if (!real && !back && !is_complex(a.dtype())) {
-    array half = astype(a, real_dtype(t), s);
-    for (size_t i = axes.size(); i-- > 0;)
-      half = transform(half,
-                       {i + 1 == axes.size() ? FftKind::real : FftKind::forward, axes[i],
-                        lengths[i], scale_of(kind, lengths[i], norm)},
-                       s);
-    return whole_spectrum(half, {axes, lengths.back(), kind == FftKind::inverse}, s);
-  }
-  array x = astype(a, real ? real_dtype(t) : t, s);
-  const FftKind rest = real ? FftKind::forward : back ? FftKind::inverse : kind;
-  auto step = [&](size_t i, FftKind k) {
-    x = transform(x, {k, axes[i], lengths[i], scale_of(k, lengths[i], norm)}, s);
-  };
+  const bool halves = !real && !back && !is_complex(a.dtype());
+  array x = astype(a, real || halves ? real_dtype(t) : t, s);
   // The real axis of a real transform is the last one.
-  if (!back) step(axes.size() - 1, kind);
-  for (size_t i = axes.size() - 1; i-- > 0;) step(i, rest);
-  if (back) step(axes.size() - 1, kind);
-  return x;
+  const FftKind last = halves ? FftKind::real : kind;
+  const FftKind rest = real || halves ? FftKind::forward : back ? FftKind::inverse : kind;
+  auto scale = [&](size_t i) { return scale_of(kind, lengths[i], norm); };
+  // Transforms of the last two axes that need no zeros along the first of them are one op.
+  const size_t n_axes = axes.size();
+  const int rank = static_cast<int>(a.ndim());
+  const bool planes = n_axes >= 2 && axes[n_axes - 1] == rank - 1 && axes[n_axes - 2] == rank - 2 &&
+                      lengths[n_axes - 2] == a.shape(-2);
+  const size_t together = planes ? 2 : 1;
+  auto transform_last = [&] {
+    const int64_t length = lengths.back();
+    x = planes ? transform_planes(x, {last, length, scale(n_axes - 1) * scale(n_axes - 2)}, s)
+               : transform(x, {last, axes.back(), length, scale(n_axes - 1)}, s);
+  };
+  if (!back) transform_last();
+  for (size_t i = n_axes - together; i-- > 0;)
+    x = transform(x, {rest, axes[i], lengths[i], scale(i)}, s);
+  if (back) transform_last();
+  return halves ? whole_spectrum(x, {axes, lengths.back(), kind == FftKind::inverse}, s) : x;
 }
 
 std::vector<int> all_axes(const char* op, const array& a) {

@@ -37,6 +37,22 @@ struct FftAttrs {
 };
 extern const OpDef op_fft;
 
+/// Transforms along the last two axes: along the last one as FftAttrs says; along the other one,
+/// which keeps its length, inverse for the kinds `inverse` and `hermitian`, else forward. `scale`
+/// is that of both.
+struct FftPlanesAttrs {
+  FftKind kind;
+  int64_t n;
+  double scale;
+  template <class F>
+  void each(F&& f) {
+    f("kind", kind);
+    f("n", n);
+    f("scale", scale);
+  }
+};
+extern const OpDef op_fft_planes;
+
 /// All coefficients of a real signal's transform along `axes`, from the first n / 2 + 1 along the
 /// last of these, where the signal has length n. With `conjugate`, of the inverse transform, from
 /// a half of the forward one.
@@ -55,12 +71,16 @@ extern const OpDef op_spectrum;
 
 /// The transform described by `a`; the input is complex for all kinds except `real`.
 MLX_API array transform(const array& x, const FftAttrs& a, Stream s);
+/// The transforms described by `a`, of an array of at least two axes.
+MLX_API array transform_planes(const array& x, const FftPlanesAttrs& a, Stream s);
 /// The whole spectrum described by `a`, of a complex half.
 MLX_API array whole_spectrum(const array& half, const SpectrumAttrs& a, Stream s);
 
 namespace rules {
 Arrays fft_vjp(const RuleArgs& r);
 Batched fft_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
+Arrays fft_planes_vjp(const RuleArgs& r);
+Batched fft_planes_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 Arrays spectrum_vjp(const RuleArgs& r);
 Batched spectrum_vmap(const Arrays&, const std::vector<int>&, const Attrs*, Stream);
 }  // namespace rules

@@ -2,6 +2,8 @@
 // the other direction; the inner coefficients of a half spectrum count twice.
 #include "mlx/ops/fft.h"
 
+#include <functional>
+
 #include "mlx/core/error.h"
 #include "mlx/ops.h"
 
@@ -32,30 +34,46 @@ array inner_scaled(const array& x, int axis, int64_t n, double factor, Stream s)
 
 }  // namespace
 
-Arrays fft_vjp(const RuleArgs& r) {
-  FftAttrs a = attrs_as<FftAttrs>(r.attrs);
-  array g = r.grads[0];
-  if (!g) return {array{}};
-  const Stream s = r.stream;
-  switch (a.kind) {
+namespace {
+
+/// The transpose of a transform of real length n along an axis, without what `resized` does: `of`
+/// is the transform of another kind.
+array transposed_fft(FftKind kind, int axis, int64_t n, const array& g, Stream s,
+                     const std::function<array(const array&, FftKind)>& of) {
+  switch (kind) {
     case FftKind::forward:
-      a.kind = FftKind::inverse;
-      g = transform(g, a, s);
-      break;
+      return of(g, FftKind::inverse);
     case FftKind::inverse:
-      a.kind = FftKind::forward;
-      g = transform(g, a, s);
-      break;
+      return of(g, FftKind::forward);
     case FftKind::real:
-      a.kind = FftKind::hermitian;
-      g = transform(inner_scaled(g, a.axis, a.n, 0.5, s), a, s);
-      break;
+      return of(inner_scaled(g, axis, n, 0.5, s), FftKind::hermitian);
     case FftKind::hermitian:
-      a.kind = FftKind::real;
-      g = inner_scaled(transform(g, a, s), a.axis, a.n, 2, s);
-      break;
+      return inner_scaled(of(g, FftKind::real), axis, n, 2, s);
   }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+Arrays fft_vjp(const RuleArgs& r) {
+  const auto& a = attrs_as<FftAttrs>(r.attrs);
+  if (!r.grads[0]) return {array{}};
+  const Stream s = r.stream;
+  const array g = transposed_fft(
+      a.kind, a.axis, a.n, r.grads[0], s,
+      [&](const array& x, FftKind kind) { return transform(x, {kind, a.axis, a.n, a.scale}, s); });
   return {resized(g, a.axis, r.inputs[0].shape()[a.axis], s)};
+}
+
+Arrays fft_planes_vjp(const RuleArgs& r) {
+  const auto& a = attrs_as<FftPlanesAttrs>(r.attrs);
+  if (!r.grads[0]) return {array{}};
+  const Stream s = r.stream;
+  const int axis = static_cast<int>(r.grads[0].ndim()) - 1;
+  const array g = transposed_fft(
+      a.kind, axis, a.n, r.grads[0], s,
+      [&](const array& x, FftKind kind) { return transform_planes(x, {kind, a.n, a.scale}, s); });
+  return {resized(g, axis, r.inputs[0].shape(-1), s)};
 }
 
 /// The sum of what a coefficient of the half is copied to, and of its image.
@@ -91,6 +109,12 @@ Batched spectrum_vmap(const Arrays& inputs, const std::vector<int>& axes, const 
   SpectrumAttrs a = attrs_as<SpectrumAttrs>(attrs);
   for (int& axis : a.axes) ++axis;
   return {{whole_spectrum(to_front(inputs[0], axes[0], s), a, s)}, {0}};
+}
+
+Batched fft_planes_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs,
+                        Stream s) {
+  const auto& a = attrs_as<FftPlanesAttrs>(attrs);
+  return {{transform_planes(to_front(inputs[0], axes[0], s), a, s)}, {0}};
 }
 
 Batched fft_vmap(const Arrays& inputs, const std::vector<int>& axes, const Attrs* attrs, Stream s) {

@@ -143,14 +143,22 @@ void check_scatter(const Arrays&, const Attrs* attrs) {
 void check_scatter_axis(const Arrays&, const Attrs* attrs) {
   need_kind(attrs_as<ScatterAxisAttrs>(attrs).mode, ScatterMode::add);
 }
+void check_transform(FftKind kind, int64_t n, const array& in) {
+  need_kind(kind, FftKind::hermitian);
+  need(n >= 1, "a length below 1");
+  need(kind == FftKind::real ? in.dtype() == float32 || in.dtype() == float64
+                             : is_complex(in.dtype()),
+       "a dtype that is not transformed so");
+}
 void check_fft(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<FftAttrs>(attrs);
-  need_kind(a.kind, FftKind::hermitian);
+  check_transform(a.kind, a.n, in[0]);
   need_axis(a.axis, in[0]);
-  need(a.n >= 1, "a length below 1");
-  need(a.kind == FftKind::real ? in[0].dtype() == float32 || in[0].dtype() == float64
-                               : is_complex(in[0].dtype()),
-       "a dtype that is not transformed so");
+}
+void check_fft_planes(const Arrays& in, const Attrs* attrs) {
+  auto& a = attrs_as<FftPlanesAttrs>(attrs);
+  check_transform(a.kind, a.n, in[0]);
+  need(in[0].ndim() >= 2, "fewer axes than 2");
 }
 void check_spectrum(const Arrays& in, const Attrs* attrs) {
   auto& a = attrs_as<SpectrumAttrs>(attrs);
@@ -415,6 +423,7 @@ class Table {
     row(op_conv, 2, 2, make_attrs(ConvAttrs{}), check_conv);
     row(op_conv_weight, 2, 2, make_attrs(ConvWeightAttrs{}), check_conv_weight);
     row(op_fft, 1, 1, make_attrs(FftAttrs{}), check_fft);
+    row(op_fft_planes, 1, 1, make_attrs(FftPlanesAttrs{}), check_fft_planes);
     row(op_spectrum, 1, 1, make_attrs(SpectrumAttrs{}), check_spectrum);
     row(op_hadamard, 1, 1, make_attrs(HadamardAttrs{}), check_hadamard);
 

@@ -21,16 +21,18 @@ struct Side {
   bool complex, wide;
   int64_t length;
   size_t size() const { return (complex ? 2 : 1) * (wide ? 8 : 4); }
-  /// The lines, if all of them lie in the device's memory, and pairs of numbers where they must.
-  unsigned char* lines(void* address, int64_t count) const {
+  /// The lines, or planes of so many of them, if all lie in the device's memory, and pairs of
+  /// numbers where they must.
+  unsigned char* lines(void* address, int64_t count, int64_t rows) const {
     const auto at = reinterpret_cast<unsigned long long>(address);
     if (stride < 1 || step < 0 || at % (wide ? 16 : 8)) return nullptr;
-    return device_memory(at, ((count - 1) * step + (length - 1) * stride + 1) * size());
+    const int64_t last = ((rows - 1) * length + length - 1) * stride;
+    return device_memory(at, ((count - 1) * step + last + 1) * size());
   }
 };
 struct Plan {
   Stream* stream = nullptr;
-  int64_t n = 0, count = 0;
+  int64_t n = 0, count = 0, rows = 1;  // rows: of a plane
   Side in = {}, out = {};
   bool own_memory = true;
   void* work = nullptr;
@@ -74,24 +76,39 @@ Line transformed(const Line& x, int sign) {
   return y;
 }
 
+/// Transforms planes of lines along their columns.
+void transform_columns(std::vector<Line>& lines, const Plan& p, int sign) {
+  for (int64_t first = 0; first < p.count * p.rows; first += p.rows)
+    for (int64_t i = 0; i < p.out.length; ++i) {
+      Line column;
+      for (int64_t r = 0; r < p.rows; ++r) column.push_back(lines[first + r][i]);
+      column = transformed(column, sign);
+      for (int64_t r = 0; r < p.rows; ++r) lines[first + r][i] = column[r];
+    }
+}
+
 template <class T>
 void run(const Plan& p, unsigned char* from, unsigned char* to, int sign) {
   const T* const in = reinterpret_cast<T*>(from);
   T* const out = reinterpret_cast<T*>(to);
   const int parts_in = p.in.complex ? 2 : 1, parts_out = p.out.complex ? 2 : 1;
   std::vector<Line> results;
-  for (int64_t l = 0; l < p.count; ++l) {
+  auto begin = [&](const Side& side, int64_t l) {
+    return l / p.rows * side.step + l % p.rows * side.length * side.stride;
+  };
+  for (int64_t l = 0; l < p.count * p.rows; ++l) {
     Line x(p.n);
     for (int64_t i = 0; i < p.in.length; ++i) {
-      const T* at = in + (l * p.in.step + i * p.in.stride) * parts_in;
+      const T* at = in + (begin(p.in, l) + i * p.in.stride) * parts_in;
       x[i] = {at[0], p.in.complex ? at[1] : T(0)};
       if (!p.out.complex && i > 0) x[p.n - i] = std::conj(x[i]);
     }
     results.push_back(transformed(x, sign));
   }
-  for (int64_t l = 0; l < p.count; ++l)
+  if (p.rows > 1) transform_columns(results, p, sign);
+  for (int64_t l = 0; l < p.count * p.rows; ++l)
     for (int64_t i = 0; i < p.out.length; ++i) {
-      T* at = out + (l * p.out.step + i * p.out.stride) * parts_out;
+      T* at = out + (begin(p.out, l) + i * p.out.stride) * parts_out;
       at[0] = static_cast<T>(results[l][i].real());
       if (p.out.complex) at[1] = static_cast<T>(results[l][i].imag());
     }
@@ -133,15 +150,20 @@ EXPORT int cufftXtMakePlanMany(int handle, int rank, long long* n, long long* in
   Plan* p = find(handle);
   if (!p) return kInvalidPlan;
   const bool wide = computed == 5, real_in = in_type < 4, real_out = out_type < 4;
-  if (rank != 1 || !in_lengths || !out_lengths || p->own_memory || (real_in && real_out) ||
-      (computed != 4 && computed != 5) || in_type % 4 != wide || out_type % 4 != wide)
+  if (rank < 1 || rank > 2 || (rank == 2 && real_out) || !in_lengths || !out_lengths ||
+      p->own_memory || (real_in && real_out) || (computed != 4 && computed != 5) ||
+      in_type % 4 != wide || out_type % 4 != wide)
     return kNotSupported;
-  if (*n < 1 || count < 1) return kInvalidSize;
+  const long long length = n[rank - 1], half = length / 2 + 1;
+  p->rows = rank == 2 ? n[0] : 1;
+  if (length < 1 || p->rows < 1 || count < 1) return kInvalidSize;
+  if (rank == 2 && (in_lengths[1] != length || out_lengths[1] != (real_in ? half : length)))
+    return kNotSupported;
   if (fails_now(kFailLibrary)) return kInternalError;
-  p->n = *n;
+  p->n = length;
   p->count = count;
-  p->in = {in_stride, in_step, !real_in, wide, real_out ? *n / 2 + 1 : *n};
-  p->out = {out_stride, out_step, !real_out, wide, real_in ? *n / 2 + 1 : *n};
+  p->in = {in_stride, in_step, !real_in, wide, real_out ? half : length};
+  p->out = {out_stride, out_step, !real_out, wide, real_in ? half : length};
   return *work_bytes = p->work_bytes(), kSuccess;
 }
 
@@ -152,8 +174,8 @@ EXPORT int cufftXtExec(int handle, void* in, void* out, int direction) {
   const Plan p = *found;
   lock.unlock();
   if (fails_now(kFailLibrary)) return kExecutionFailed;
-  unsigned char* const from = p.in.lines(in, p.count);
-  unsigned char* const to = p.out.lines(out, p.count);
+  unsigned char* const from = p.in.lines(in, p.count, p.rows);
+  unsigned char* const to = p.out.lines(out, p.count, p.rows);
   unsigned char* const work =
       device_memory(reinterpret_cast<unsigned long long>(p.work), p.work_bytes());
   if (!from || !to || (!work && p.work_bytes() > 0)) return count_fault(), kInvalidValue;
@@ -166,7 +188,7 @@ EXPORT int cufftXtExec(int handle, void* in, void* out, int direction) {
     p.in.wide ? run<double>(p, from, to, sign) : run<float>(p, from, to, sign);
     if (!p.out.complex)
       for (int64_t l = 0; l < p.count; ++l)
-        for (int64_t i = 0; i < p.in.length; ++i)
+        for (int64_t i = 0; i < p.in.length; ++i)  // of transforms along one axis
           std::memset(from + (l * p.in.step + i * p.in.stride) * p.in.size(), 0x7f, p.in.size());
   });
   return kSuccess;

@@ -10,6 +10,7 @@
 #include "mlx/backend/cpu/fft_plan.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
+#include "mlx/ops/fft_planes.h"
 
 namespace mlx::core::cpu {
 
@@ -319,9 +320,7 @@ void Transform<T>::run(const KernelArgs& args) {
       estimate);
 }
 
-void run_fft(const KernelArgs& args) {
-  if (args.out[0].size() == 0) return;
-  const auto& a = attrs_as<FftAttrs>(args.attrs);
+void run_transform(const KernelArgs& args, const FftAttrs& a) {
   if (real_dtype(args.in[0].dtype()) == float64) {
     Transform<double>(args, a).run(args);
   } else {
@@ -329,14 +328,55 @@ void run_fft(const KernelArgs& args) {
   }
 }
 
-size_t fft_workspace(std::span<const Layout> operands, int, const Attrs* attrs) {
-  const auto& a = attrs_as<FftAttrs>(attrs);
-  if (real_dtype(operands[0].dtype) == float64)
+void run_fft(const KernelArgs& args) {
+  if (args.out[0].size() > 0) run_transform(args, attrs_as<FftAttrs>(args.attrs));
+}
+
+/// Bytes that the threads of a transform of such elements share.
+size_t transform_workspace(Dtype t, const FftAttrs& a) {
+  if (real_dtype(t) == float64)
     return static_cast<size_t>(Transform<double>::shared_scratch(a)) * sizeof(double);
   return static_cast<size_t>(Transform<float>::shared_scratch(a)) * sizeof(float);
 }
+size_t fft_workspace(std::span<const Layout> operands, int, const Attrs* attrs) {
+  return transform_workspace(operands[0].dtype, attrs_as<FftAttrs>(attrs));
+}
 
-constexpr KernelEntry kFftKernels[] = {{.op = &op_fft, .run = run_fft, .workspace = fft_workspace}};
+//--- planes: a pass along each axis
+
+/// Bytes between the passes, so that what follows is aligned.
+size_t between_bytes(const FftPlanePasses& p) {
+  const size_t bytes = static_cast<size_t>(num_elements(p.between.shape)) * p.between.dtype.size();
+  return (bytes + 63) / 64 * 64;
+}
+
+void run_fft_planes(const KernelArgs& args) {
+  if (args.out[0].size() == 0) return;
+  const View &in = args.in[0], &out = args.out[0];
+  const FftPlanePasses p(attrs_as<FftPlanesAttrs>(args.attrs), *in.layout, *out.layout);
+  auto* const memory = static_cast<char*>(args.workspace);
+  const View between{memory, &p.between};
+  auto pass = [&](const View& from, const View& to, const FftAttrs& a) {
+    run_transform({.in = {&from, 1},
+                   .out = {&to, 1},
+                   .attrs = nullptr,
+                   .workspace = memory + between_bytes(p)},
+                  a);
+  };
+  pass(in, between, p.first);
+  pass(between, out, p.second);
+}
+
+size_t fft_planes_workspace(std::span<const Layout> operands, int n_inputs, const Attrs* attrs) {
+  const FftPlanePasses p(attrs_as<FftPlanesAttrs>(attrs), operands[0], operands[n_inputs]);
+  const Dtype t = operands[0].dtype;
+  return between_bytes(p) +
+         std::max(transform_workspace(t, p.first), transform_workspace(t, p.second));
+}
+
+constexpr KernelEntry kFftKernels[] = {
+    {.op = &op_fft, .run = run_fft, .workspace = fft_workspace},
+    {.op = &op_fft_planes, .run = run_fft_planes, .workspace = fft_planes_workspace}};
 
 }  // namespace
 

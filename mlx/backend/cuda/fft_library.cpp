@@ -98,11 +98,15 @@ CufftPlan::CufftPlan(const FftLines& lines, CudaHardware& hardware, int& status)
     // The plan owns no memory: launches on several streams may use it at once.
     status = c.set_own_memory(handle_, 0);
     if (status == 0) {
-      long long n = lines.n, all = n;
+      const long long half = lines.n / 2 + 1;
       const bool real_in = lines.kind == FftKind::real, real_out = lines.kind == FftKind::hermitian;
-      const int computed = fft_type(true, lines.wide);
-      status = c.plan(handle_, 1, &n, &all, lines.in.stride, lines.in.step,
-                      fft_type(!real_in, lines.wide), &all, lines.out.stride, lines.out.step,
+      const int computed = fft_type(true, lines.wide), rank = lines.rows ? 2 : 1;
+      long long n[] = {lines.rows, lines.n};
+      long long in[] = {lines.rows, real_out ? half : lines.n};
+      long long out[] = {lines.rows, real_in ? half : lines.n};
+      auto last = [&](long long* lengths) { return lengths + 2 - rank; };
+      status = c.plan(handle_, rank, last(n), last(in), lines.in.stride, lines.in.step,
+                      fft_type(!real_in, lines.wide), last(out), lines.out.stride, lines.out.step,
                       fft_type(!real_out, lines.wide), lines.count, &work_bytes_, computed);
     }
   };

@@ -70,7 +70,8 @@ inline bool has_products(Hardware& hardware, Dtype type) {
 }
 
 /// `count` transforms of n elements, without a factor. `stride`: elements from one to the next of a
-/// line, `step`: from one line to the next.
+/// line, `step`: from one line to the next. With `rows`, of planes: of so many lines without gaps,
+/// and then along these; `step` is from one plane to the next.
 struct FftLines {
   struct Side {
     int64_t stride, step;
@@ -80,6 +81,7 @@ struct FftLines {
   bool wide;  ///< in double precision
   int64_t n, count;
   Side in, out;
+  int64_t rows = 0;
   auto operator<=>(const FftLines&) const = default;
 };
 

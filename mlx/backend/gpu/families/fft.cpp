@@ -2,7 +2,7 @@
 // elements (fft_strided.cpp). Where the device has a library, that transforms the others; a kernel
 // gathers those that it cannot read as they lie, or that are padded or cropped, and another one
 // scales results and spreads them. Elsewhere own kernels do all of it (fft_passes.cpp).
-#include "mlx/ops/fft.h"
+#include "mlx/backend/gpu/families/fft.h"
 
 #include <algorithm>
 #include <optional>
@@ -155,6 +155,8 @@ std::optional<size_t> library_work(const FftForm& form, Hardware& hardware) {
   return work;
 }
 
+}  // namespace
+
 bool find_fft(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
               const DeviceState& device, Requirements& needs) {
   const auto& a = attrs_as<FftAttrs>(attrs);
@@ -181,6 +183,8 @@ std::unique_ptr<const OpKernel> prepare_fft(const Step& step, DeviceState& devic
     return prepare_fft_passes(step, device);
   return prepare_as<FftKernel>(step, device);
 }
+
+namespace {
 constexpr KernelEntry kFftKernels[] = {{"fft", find_fft, prepare_fft}};
 
 }  // namespace
