@@ -220,7 +220,7 @@ import mlx.core as mx
 from cases.table import device_array, host
 digest = {{}}
 for family in cases.names():
-    for row in cases.families(family):
+    for row in cases.families(family)[::{step}]:
         if "float32" not in row.dtypes:
             continue
         inputs = [device_array(i) for i in row.host_inputs("float32")]
@@ -271,9 +271,14 @@ for name, data in digest.items():
 """
 
 
+def step():
+    """Each of so many rows of the tables is computed: on a GPU most of them compile kernels."""
+    return 1 if mx.default_device() == mx.cpu else 6
+
+
 def digests(**settings):
     """Digest of every result of the program in a process with these environment variables."""
-    program = PROGRAM.format(golden=os.path.join(HERE, "../golden"), here=HERE)
+    program = PROGRAM.format(golden=os.path.join(HERE, "../golden"), here=HERE, step=step())
     code, out, err = run_program(program, timeout=300, **settings)
     assert code == 0, err[-2000:]
     return dict(reversed(line.split(" ", 1)) for line in out.splitlines())
@@ -287,7 +292,7 @@ def ordinary():
 
 def differing(one, other):
     """Names of results whose bits differ."""
-    assert one.keys() == other.keys() and len(one) > 300
+    assert one.keys() == other.keys() and len(one) > 300 // step()
     return [name for name in one if one[name] != other[name]]
 
 
