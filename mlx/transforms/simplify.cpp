@@ -82,14 +82,17 @@ class Simplifier {
     }
     for (Node* n : computed_nodes(from)) known_.emplace(n, simplified(*n));
     for (const array& o : from.outputs) to_.outputs.push_back(of(o.node()));
-    find_captured();
     return std::move(to_);
   }
 
  private:
+  /// The array in the place of a node: a captured one where it is not computed from the inputs.
+  /// Nodes that simplification removes read no captured array that others do not read.
   array of(Node* n) {
     if (const array* known = known_.find(n)) return *known;
-    return known_.emplace(n, n->op == &op_constant ? shared(array(n)) : array(n)).first;
+    const bool constant = n->op == &op_constant;
+    if (!constant) to_.captured.emplace_back(n);
+    return known_.emplace(n, constant ? shared(array(n)) : array(n)).first;
   }
 
   /// True for a view that never needs a copy. Captured views become part of the graph, so that they
@@ -165,21 +168,6 @@ class Simplifier {
     return visited_.emplace(a.node(), a).first;
   }
   static const Node& of_cast(const array& a) { return *a.node()->inputs()[0]; }
-
-  void find_captured() {
-    Dependents computed(to_.inputs, to_.outputs, Rule::graph);
-    NodeSet seen;
-    auto consider = [&](Node* n) {
-      if (n->op != &op_constant && computed.index(n) < 0 && seen.emplace(n).second)
-        to_.captured.emplace_back(n);
-    };
-    auto consider_read = [&](Node* n) {
-      while (stays_view(*n)) n = n->inputs()[0];
-      consider(n);
-    };
-    for (Node* n : computed.order()) std::ranges::for_each(n->inputs(), consider_read);
-    for (const array& o : to_.outputs) consider(o.node());
-  }
 
   Graph to_;
   NodeMap<array> known_;

@@ -26,7 +26,7 @@ void RoutineKernel::add_step(const Routine& r, const Step& s) {
   bytes += StepKernel::bytes_of(s);
   const Scalar* first_constant = constants.data() + s.first_constant;
   if (small.add(s, operands, first_constant, n_addresses, calls)) return;
-  StepKernel kernel(s);
+  StepKernel kernel{Step(s)};
   const bool keeps = kernel.program() && kernel.program()->is_small();
   entries.push_back({std::move(kernel), first, s.first_constant, keeps, calls.size()});
 }

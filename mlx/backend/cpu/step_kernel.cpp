@@ -1,19 +1,15 @@
 // Prepares and runs single steps.
 #include "mlx/backend/cpu/step_kernel.h"
 
-#include <variant>
-
 #include "mlx/backend/common/steps.h"
 #include "mlx/backend/cpu/control.h"
 #include "mlx/backend/cpu/rows.h"
 
 namespace mlx::core::cpu {
 
-namespace {
-
 /// A step whose op has a kernel.
-struct OpStep {
-  explicit OpStep(Step&& s) : kernel(find_kernel(*s.op)), step(std::move(s)) {
+struct StepKernel::Op {
+  explicit Op(Step&& s) : kernel(find_kernel(*s.op)), step(std::move(s)) {
     const Program& p = step.program;
     if (p.code.empty()) return;
     const Shape& shape = step.operands[0].shape;
@@ -22,84 +18,69 @@ struct OpStep {
     program = std::make_unique<FusedKernel>(step, input);
   }
 
+  void run(void* const* addresses, const Scalar* constants) const {
+    if (program)
+      run_with_prologue(addresses, constants);
+    else if (step.loop.empty())
+      run_once(addresses);
+    else
+      run_loop(addresses);
+  }
+  void run_with_prologue(void* const* addresses, const Scalar* constants) const {
+    FusedSource source(*program, addresses, constants);
+    const View in{nullptr, &input}, out{addresses[step.n_inputs], &step.operands[step.n_inputs]};
+    void* workspace = step.workspace >= 0 ? addresses[step.workspace] : nullptr;
+    kernel->run({{&in, 1}, {&out, 1}, step.attrs.get(), workspace, &source});
+  }
+  void run_once(void* const* addresses) const {
+    SmallVector<View, 8> views;
+    for (int k = 0; k < step.outputs_end(); ++k) views.push_back({addresses[k], &step.operands[k]});
+    std::span<const View> all(views.data(), views.size());
+    kernel->run({.in = all.subspan(0, step.n_inputs),
+                 .out = all.subspan(step.n_inputs),
+                 .attrs = step.attrs.get(),
+                 .workspace = step.workspace >= 0 ? addresses[step.workspace] : nullptr});
+  }
+  /// Runs the kernel at each position of the loop.
+  void run_loop(void* const* addresses) const {
+    SmallVector<void*, 8> moved;
+    moved.resize(step.operands.size());
+    each_position(step.loop, [&](const Shape& at) {
+      for (size_t k = 0; k < step.operands.size(); ++k)
+        moved[k] = static_cast<char*>(addresses[k]) + moved_bytes(step, k, at);
+      run_once(moved.data());
+    });
+  }
+
   const KernelEntry* kernel;
   Step step;
   std::unique_ptr<FusedKernel> program;  ///< prologue: computes the input, with this layout
   Layout input;
 };
 
-void run_with_prologue(const OpStep& op, void* const* addresses, const Scalar* constants) {
-  const Step& s = op.step;
-  FusedSource source(*op.program, addresses, constants);
-  const View in{nullptr, &op.input}, out{addresses[s.n_inputs], &s.operands[s.n_inputs]};
-  void* workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr;
-  op.kernel->run({{&in, 1}, {&out, 1}, s.attrs.get(), workspace, &source});
+StepKernel::Kind StepKernel::prepare(Step&& step) {
+  if (!step.routines.empty()) return std::make_unique<const ControlKernel>(std::move(step));
+  if (step.unit) return std::make_unique<const RowKernel>(step);
+  if (step.op) return std::make_unique<const Op>(std::move(step));
+  return Kind(std::in_place_type<FusedKernel>, step);
 }
 
-void run_kernel(const OpStep& op, void* const* addresses) {
-  const Step& s = op.step;
-  SmallVector<View, 8> views;
-  for (int k = 0; k < s.outputs_end(); ++k) views.push_back({addresses[k], &s.operands[k]});
-  std::span<const View> all(views.data(), views.size());
-  op.kernel->run({.in = all.subspan(0, s.n_inputs),
-                  .out = all.subspan(s.n_inputs),
-                  .attrs = s.attrs.get(),
-                  .workspace = s.workspace >= 0 ? addresses[s.workspace] : nullptr});
-}
-
-/// Runs the kernel at each position of the loop.
-void run_loop(const OpStep& op, void* const* addresses) {
-  const Step& s = op.step;
-  SmallVector<void*, 8> moved;
-  moved.resize(s.operands.size());
-  each_position(s.loop, [&](const Shape& at) {
-    for (size_t k = 0; k < s.operands.size(); ++k)
-      moved[k] = static_cast<char*>(addresses[k]) + moved_bytes(s, k, at);
-    run_kernel(op, moved.data());
-  });
-}
-
-void run_op(const OpStep& op, void* const* addresses, const Scalar* constants) {
-  if (op.program)
-    run_with_prologue(op, addresses, constants);
-  else if (op.step.loop.empty())
-    run_kernel(op, addresses);
-  else
-    run_loop(op, addresses);
-}
-
-}  // namespace
-
-struct StepKernel::Impl {
-  using Kind = std::variant<FusedKernel, OpStep, RowKernel, ControlKernel>;
-
-  static Kind prepare(Step&& step) {
-    if (!step.routines.empty()) return Kind(std::in_place_type<ControlKernel>, std::move(step));
-    if (step.unit) return Kind(std::in_place_type<RowKernel>, step);
-    if (step.op) return Kind(std::in_place_type<OpStep>, std::move(step));
-    return Kind(std::in_place_type<FusedKernel>, step);
-  }
-
-  Kind kind;
-};
-
-StepKernel::StepKernel(Step step) : impl_(new Impl{Impl::prepare(std::move(step))}) {}
+StepKernel::StepKernel(Step&& step) : kind_(prepare(std::move(step))) {}
 StepKernel::~StepKernel() = default;
 StepKernel::StepKernel(StepKernel&&) noexcept = default;
 
 void StepKernel::run(void* const* addresses, const Scalar* constants) const {
-  const auto& kind = impl_->kind;
-  if (const auto* fused = std::get_if<FusedKernel>(&kind))
+  if (const auto* fused = program())
     fused->run(addresses, constants);
-  else if (const auto* op = std::get_if<OpStep>(&kind))
-    run_op(*op, addresses, constants);
-  else if (const auto* unit = std::get_if<RowKernel>(&kind))
-    unit->run(addresses, constants);
+  else if (const auto* op = std::get_if<std::unique_ptr<const Op>>(&kind_))
+    (*op)->run(addresses, constants);
+  else if (const auto* unit = std::get_if<std::unique_ptr<const RowKernel>>(&kind_))
+    (*unit)->run(addresses, constants);
   else
-    std::get<ControlKernel>(kind).run(addresses);
+    std::get<std::unique_ptr<const ControlKernel>>(kind_)->run(addresses);
 }
 
-const FusedKernel* StepKernel::program() const { return std::get_if<FusedKernel>(&impl_->kind); }
+const FusedKernel* StepKernel::program() const { return std::get_if<FusedKernel>(&kind_); }
 
 SmallVector<int64_t, 8> StepKernel::offsets_of(const Step& step) {
   SmallVector<int64_t, 8> offsets;

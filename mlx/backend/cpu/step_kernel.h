@@ -3,16 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <variant>
 
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernel.h"
 
 namespace mlx::core::cpu {
 
+class ControlKernel;
+class RowKernel;
+
 /// A prepared step.
 class StepKernel {
  public:
-  explicit StepKernel(Step step);
+  explicit StepKernel(Step&& step);
   ~StepKernel();
   StepKernel(StepKernel&&) noexcept;
   /// `addresses`: of the operands' first elements (inputs, then outputs, then the workspace), which
@@ -27,8 +31,12 @@ class StepKernel {
   static int64_t bytes_of(const Step& step);
 
  private:
-  struct Impl;
-  std::unique_ptr<const Impl> impl_;
+  struct Op;
+  using Kind = std::variant<FusedKernel, std::unique_ptr<const Op>,
+                            std::unique_ptr<const RowKernel>, std::unique_ptr<const ControlKernel>>;
+  static Kind prepare(Step&& step);
+
+  Kind kind_;
 };
 
 }  // namespace mlx::core::cpu
