@@ -138,11 +138,38 @@ def test_eigenvalues_and_vectors(n, kind, dtype):
         assert close(vectors.conj().T @ vectors, np.eye(n), dtype, n, 1)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("kind", ["general", "equal", "graded", "diagonal"])
+@pytest.mark.parametrize("n", [1, 2, 127, 128, 129, 160, 257])
+def test_singular_values_and_vectors(n, kind, dtype):
+    q, shift = np.linalg.qr(numbers((n, n), dtype))[0], n // 3
+    for a in (symmetric(kind, n, dtype) @ q, np.roll(np.triu(symmetric(kind, n, dtype)), shift, 0)):
+        largest = np.abs(a).max(initial=0) or 1
+        with mx.stream(mx.cpu):
+            u, values, v = (np.array(r) for r in mx.linalg.svd(array(a, dtype)))
+        assert (np.diff(values) <= 0).all() and (values >= 0).all()
+        assert close(values, np.linalg.svd(a, compute_uv=False), dtype, n, largest)
+        assert close((u * values) @ v, a, dtype, n, largest)
+        assert close(u.conj().T @ u, np.eye(n), dtype, n, 1)
+        assert close(v @ v.conj().T, np.eye(n), dtype, n, 1)
+
+
+ENDS = [(mx.float32, 1e36), (mx.float32, 1e-36), (mx.float64, 1e300), (mx.float64, 1e-300)]
+
+
+@pytest.mark.parametrize("n", [8, 130])
+@pytest.mark.parametrize(("dtype", "size"), ENDS)
+def test_singular_values_near_the_ends_of_the_range(n, dtype, size):
+    a = symmetric("general", n, dtype)
+    with mx.stream(mx.cpu):
+        u, values, v = (np.array(r) for r in mx.linalg.svd(array(a * size, dtype)))
+    values = values.astype(np.float64) / size
+    assert close(values, np.linalg.svd(a, compute_uv=False), dtype, n, np.abs(a).max())
+    assert close((u * values) @ v, a, dtype, n, np.abs(a).max())
+
+
 @pytest.mark.parametrize("n", [8, 100])
-@pytest.mark.parametrize(
-    ("dtype", "size"),
-    [(mx.float32, 1e36), (mx.float32, 1e-36), (mx.float64, 1e300), (mx.float64, 1e-300)],
-)
+@pytest.mark.parametrize(("dtype", "size"), ENDS)
 def test_eigenvalues_near_the_ends_of_the_range(n, dtype, size):
     a = symmetric("general", n, dtype)
     with mx.stream(mx.cpu):
@@ -187,6 +214,8 @@ def test_bits_depend_on_no_batch_and_no_threads(n):
         lambda a, **k: mx.linalg.solve(a, mx.ones((*a.shape[:-1], 1)), **k),
         lambda a, **k: mx.linalg.solve(a, mx.swapaxes(a, -1, -2)[..., :40], **k),
         lambda a, **k: mx.linalg.eigh(a, **k)[1],
+        lambda a, **k: mx.linalg.svd(a, **k)[0],
+        lambda a, **k: mx.linalg.svd(a, **k)[2],
     ]
     before = mx.get_num_threads()
     try:

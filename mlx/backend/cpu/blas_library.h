@@ -96,6 +96,10 @@ MLX_PRODUCTS(z, c128, const c128*)
              const Int*, T*, const Int*, Int*, Int* MLX_LENGTH) MLX_LAPACK(P##gesdd);           \
   void syevd(const char*, const char*, const Int*, T*, const Int*, T*, T*, const Int*, Int*,    \
              const Int*, Int* MLX_LENGTHS) MLX_LAPACK(P##syevd);                                \
+  void gebrd(const Int*, const Int*, T*, const Int*, T*, T*, T*, T*, T*, const Int*, Int*)      \
+      MLX_LAPACK(P##gebrd);                                                                     \
+  void bdsdc(const char*, const char*, const Int*, T*, T*, T*, const Int*, T*, const Int*, T*,  \
+             Int*, T*, Int*, Int* MLX_LENGTHS) MLX_LAPACK(P##bdsdc);                            \
   void stedc(const char*, const Int*, T*, T*, T*, const Int*, T*, const Int*, Int*, const Int*, \
              Int* MLX_LENGTH) MLX_LAPACK(P##stedc);                                             \
   void sterf(const Int*, T*, T*, Int*) MLX_LAPACK(P##sterf);                                    \

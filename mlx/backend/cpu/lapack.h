@@ -143,6 +143,29 @@ Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt) {
   }
   return info;
 }
+/// Q · B · Pᴴ = a, real (n, n) with `ld` rows, in place as reflectors: the diagonal of B and what
+/// is above it, and the factors of the reflectors.
+template <class T>
+Int gebrd(Int n, T* a, Int ld, T* diagonal, T* above, T* q, T* p) {
+  Int info = 0;
+  with_work<T>({n, ld}, [&](T* work, Int size) {
+    library::gebrd(&n, &n, a, &ld, diagonal, above, q, p, work, &size, &info);
+  });
+  return info;
+}
+/// Singular values, descending, in place of the diagonal of a real bidiagonal matrix, and the
+/// vectors: the columns of u and the rows of vt, both (n, n).
+template <class T>
+Int bdsdc(Int n, T* diagonal, T* above, T* u, T* vt) {
+  const char uplo = 'U', vectors = 'I';
+  const size_t size = static_cast<size_t>(n);
+  Scratch work(sizeof(T) * (3 * size * size + 4 * size)), integers(sizeof(Int) * 8 * size);
+  T unused{};
+  Int unused_integer = 0, info = 0;
+  library::bdsdc(&uplo, &vectors, &n, diagonal, above, u, &n, vt, &n, &unused, &unused_integer,
+                 work.get<T>(), integers.get<Int>(), &info);
+  return info;
+}
 /// Eigenvalues, ascending, and for `vectors` eigenvectors in place of the triangle `uplo`.
 template <class T>
 Int syevd(bool vectors, char uplo, Int n, T* a, Real<T>* w) {

@@ -31,22 +31,27 @@ T times_power(T x, int e) {
     return std::ldexp(x, e);
   }
 }
+/// Exponents that are farther from 0 are near the ends of the range; for elements that are squared.
+template <class R>
+inline constexpr int kFar = std::numeric_limits<R>::max_exponent * 7 / 10;
+template <class R>
+inline constexpr int kFarSquared = std::numeric_limits<R>::max_exponent / 3;
+
 /// The exponent by which elements up to `largest` come near 1; 0 if they are far enough from the
 /// ends of the range, are zeros, or not finite.
 template <class R>
-int exponent_to_one(R largest) {
-  constexpr int kFar = std::numeric_limits<R>::max_exponent * 7 / 10;
+int exponent_to_one(R largest, int far = kFar<R>) {
   if (!(largest > 0) || largest > std::numeric_limits<R>::max()) return 0;
   const int e = std::ilogb(largest);
-  return e < -kFar || e > kFar ? -e : 0;
+  return e < -far || e > far ? -e : 0;
 }
 
 /// Multiplies all elements by two to the exponent that it returns, which is 0 for ordinary ones.
 template <class T>
-int scale_all(T* a, int64_t size) {
+int scale_all(T* a, int64_t size, int far = kFar<lapack::Real<T>>) {
   lapack::Real<T> largest = 0;
   for (int64_t i = 0; i < size; ++i) largest = std::max(largest, largest_part(a[i]));
-  const int e = exponent_to_one(largest);
+  const int e = exponent_to_one(largest, far);
   if (e != 0)
     for (int64_t i = 0; i < size; ++i) a[i] = times_power(a[i], e);
   return e;

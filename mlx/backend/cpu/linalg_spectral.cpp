@@ -2,6 +2,7 @@
 // the matrix exponential. One matrix of the batch per thread; inputs are row-contiguous, so LAPACK
 // sees their transposes.
 #include "mlx/backend/cpu/linalg.h"
+#include "mlx/backend/cpu/linalg_bidiagonal.h"
 #include "mlx/backend/cpu/linalg_factors.h"
 #include "mlx/backend/cpu/linalg_tridiagonal.h"
 #include "mlx/ops/linalg.h"
@@ -64,6 +65,11 @@ void svd_kernel(const KernelArgs& args) {
       Elements<T> a(b.size());
       copy_elements(in + i * b.size(), +a, b.size());
       require_finite("linalg.svd", +a, b.size(), i);
+      if constexpr (kOwnFactors<T>) {
+        if (b.rows == b.columns && b.rows >= kBidiagonal)
+          return require_converged("linalg.svd",
+                                   solve_singular<T>(b.rows, a, values + i * b.rows, v, u), i);
+      }
       const Int info =
           lapack::gesdd<T>(full ? 'A' : 'S', b.n(), b.m(), a, values + i * b.small(), v, u);
       require_converged("linalg.svd", info, i);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "mlx/backend/cpu/isa/tridiagonal.h"
 #include "mlx/backend/cpu/linalg_conquer.h"
@@ -72,13 +71,10 @@ class Tridiagonal {
 /// lower triangle is read. Returns the info of LAPACK's routine.
 template <class T>
 lapack::Int solve_symmetric(bool vectors, int64_t n, Columns<T> a, T* values) {
-  // Squares of elements are to be neither too large nor too small.
-  constexpr int kFar = std::numeric_limits<T>::max_exponent / 3;
   T largest = 0;
   for (int64_t c = 0; c < n; ++c)
     for (int64_t r = c; r < n; ++r) largest = std::max(largest, std::abs(*a.at(r, c)));
-  const int found = largest > 0 ? std::ilogb(largest) : 0;
-  const int exponent = found < -kFar || found > kFar ? -found : 0;
+  const int exponent = exponent_to_one(largest, kFarSquared<T>);
   if (exponent != 0)
     for (int64_t c = 0; c < n; ++c)
       for (int64_t r = c; r < n; ++r) *a.at(r, c) = times_power(*a.at(r, c), exponent);
