@@ -123,7 +123,7 @@ array transform_along(const char* op, const array& a, FftKind kind, std::optiona
   const size_t together = planes ? 2 : 1;
   auto transform_last = [&] {
     const int64_t length = lengths.back();
-    x = planes ? transform_planes(x, {last, length, scale(n_axes - 1) * scale(n_axes - 2)}, s)
+    x = planes ? transform_planes(x, {last, length, scale(n_axes - 1), scale(n_axes - 2)}, s)
                : transform(x, {last, axes.back(), length, scale(n_axes - 1)}, s);
   };
   if (!back) transform_last();

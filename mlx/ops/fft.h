@@ -38,17 +38,17 @@ struct FftAttrs {
 extern const OpDef op_fft;
 
 /// Transforms along the last two axes: along the last one as FftAttrs says; along the other one,
-/// which keeps its length, inverse for the kinds `inverse` and `hermitian`, else forward. `scale`
-/// is that of both.
+/// which keeps its length, inverse for the kinds `inverse` and `hermitian`, else forward.
 struct FftPlanesAttrs {
   FftKind kind;
   int64_t n;
-  double scale;
+  double scale, other_scale;
   template <class F>
   void each(F&& f) {
     f("kind", kind);
     f("n", n);
     f("scale", scale);
+    f("other_scale", other_scale);
   }
 };
 extern const OpDef op_fft_planes;

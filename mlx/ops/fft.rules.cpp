@@ -70,9 +70,10 @@ Arrays fft_planes_vjp(const RuleArgs& r) {
   if (!r.grads[0]) return {array{}};
   const Stream s = r.stream;
   const int axis = static_cast<int>(r.grads[0].ndim()) - 1;
-  const array g = transposed_fft(
-      a.kind, axis, a.n, r.grads[0], s,
-      [&](const array& x, FftKind kind) { return transform_planes(x, {kind, a.n, a.scale}, s); });
+  const array g =
+      transposed_fft(a.kind, axis, a.n, r.grads[0], s, [&](const array& x, FftKind kind) {
+        return transform_planes(x, {kind, a.n, a.scale, a.other_scale}, s);
+      });
   return {resized(g, axis, r.inputs[0].shape(-1), s)};
 }
 

@@ -16,7 +16,7 @@ struct FftPlanePasses {
     const FftAttrs real{a.kind, last, a.n, a.scale};
     const bool back = a.kind == FftKind::inverse || a.kind == FftKind::hermitian;
     const FftAttrs complex{back ? FftKind::inverse : FftKind::forward, last - 1,
-                           out.shape[last - 1], 1.0};
+                           out.shape[last - 1], a.other_scale};
     const bool complex_first = a.kind == FftKind::hermitian;
     first = complex_first ? complex : real;
     second = complex_first ? real : complex;

@@ -59,8 +59,8 @@ std::shared_ptr<const FftPlan> plan_for(const FftPlanesAttrs& a, const Layout& i
                                         const Layout& out, Hardware& hardware) {
   FourierLibrary* const library = hardware.fourier();
   // The library writes to the input of a transform to real numbers, and has no factors.
-  if (!library || a.kind == FftKind::hermitian || a.scale != 1 || in.shape.back() != a.n)
-    return nullptr;
+  const bool scales = a.scale != 1 || a.other_scale != 1;
+  if (!library || a.kind == FftKind::hermitian || scales || in.shape.back() != a.n) return nullptr;
   const int64_t rows = in.shape[in.shape.size() - 2];
   FftLines planes;
   planes.kind = a.kind;
