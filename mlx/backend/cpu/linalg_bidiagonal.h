@@ -16,8 +16,7 @@ template <class T>
 class Bidiagonal {
  public:
   /// Destroys `a` (n, n).
-  Bidiagonal(int64_t n, Columns<T> a, T* diagonal, T* above)
-      : n_(n), left_(n, n), right_(n, n - 1) {
+  Bidiagonal(int64_t n, Columns<T> a, T* diagonal, T* above) : left_(n, n), right_(n, n - 1) {
     Scratch factors(sizeof(T) * static_cast<size_t>(2 * n));
     T *const q = factors.get<T>(), *const p = q + n;
     lapack::gebrd(static_cast<lapack::Int>(n), a.data, a.step(), diagonal, above, q, p);
@@ -39,9 +38,9 @@ class Bidiagonal {
     }
   }
   /// z = Q · z for z (n, n).
-  void apply_left(Columns<T> z) const { apply(left_, n_ - 1, z); }
+  void apply_left(Columns<T> z) const { left_.apply_to_square(z); }
   /// z = P · z.
-  void apply_right(Columns<T> z) const { apply(right_, n_ - 2, z); }
+  void apply_right(Columns<T> z) const { right_.apply_to_square(z); }
 
  private:
   /// Zeros, and 1 as the first element of reflector j.
@@ -49,13 +48,7 @@ class Bidiagonal {
     std::fill(v.at(0, j), v.at(first, j), T(0));
     *v.at(first, j) = T(1);
   }
-  void apply(const ReflectorPanels<T>& panels, int64_t last, Columns<T> z) const {
-    for_column_blocks(0, n_, 2.0 * static_cast<double>(n_ * n_), [&](int64_t c, int64_t count) {
-      panels.apply_all(last, {z.at(0, c), z.ld}, count);
-    });
-  }
 
-  int64_t n_;
   ReflectorPanels<T> left_, right_;
 };
 

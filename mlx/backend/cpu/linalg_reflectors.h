@@ -101,6 +101,12 @@ class ReflectorPanels {
     for (int64_t c = last / kNarrowPanel * kNarrowPanel; c >= 0; c -= kNarrowPanel)
       apply(false, c, {x.at(c, 0), x.ld}, count);
   }
+  /// x = H · x for all panels and a square x; threads share its columns.
+  void apply_to_square(Columns<T> x) const {
+    for_column_blocks(0, m_, 2.0 * static_cast<double>(m_ * m_), [&](int64_t c, int64_t count) {
+      apply_all(k_ - 1, {x.at(0, c), x.ld}, count);
+    });
+  }
 
  private:
   Columns<T> triangle(int64_t c) const {

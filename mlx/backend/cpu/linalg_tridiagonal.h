@@ -20,7 +20,7 @@ template <class T>
 class Tridiagonal {
  public:
   /// Of `a` (n, n) the lower triangle is read; all of it is destroyed.
-  Tridiagonal(int64_t n, Columns<T> a, T* diagonal, T* below) : n_(n), panels_(n, n - 1) {
+  Tridiagonal(int64_t n, Columns<T> a, T* diagonal, T* below) : panels_(n, n - 1) {
     const auto reduce =
         MLX_FOR_ISA(find_tridiagonal)(sizeof(T) == 4 ? Dtype::Val::float32 : Dtype::Val::float64);
     const size_t width = static_cast<size_t>(kNarrowPanel);
@@ -39,11 +39,7 @@ class Tridiagonal {
     for (int64_t r = 0; r < n; ++r) diagonal[r] = *a.at(r, r);
   }
   /// z = Q · z for z (n, n).
-  void apply(Columns<T> z) const {
-    for_column_blocks(0, n_, 2.0 * static_cast<double>(n_ * n_), [&](int64_t c, int64_t count) {
-      panels_.apply_all(n_ - 2, {z.at(0, c), z.ld}, count);
-    });
-  }
+  void apply(Columns<T> z) const { panels_.apply_to_square(z); }
 
  private:
   /// Subtracts v · wᵀ + w · vᵀ from the lower triangle of the rest, as one product of pairs.
@@ -63,7 +59,6 @@ class Tridiagonal {
     });
   }
 
-  int64_t n_;
   ReflectorPanels<T> panels_;
 };
 
