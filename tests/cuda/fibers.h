@@ -6,13 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "host_driver.h"
 #include "metal-cpp/emulated/fiber.h"
 
 using emulated::Fiber, emulated::StackPlace;
 
-struct MlxIndex {
-  unsigned x, y, z;
-};
 extern "C" {
 extern thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
 }

@@ -112,6 +112,10 @@ EXPORT int cublasSetStream_v2(Handle* handle, Stream* stream) {
   return handle->stream = stream, kSuccess;
 }
 EXPORT int cublasSetMathMode(Handle*, int) { return kSuccess; }
+EXPORT int cublasSetWorkspace_v2(Handle*, void* work, size_t bytes) {
+  const auto address = reinterpret_cast<unsigned long long>(work);
+  return device_memory(address, bytes) && address % 256 == 0 ? kSuccess : kInvalidValue;
+}
 
 namespace {
 

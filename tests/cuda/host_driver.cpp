@@ -39,6 +39,12 @@ extern "C" {
 __attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx, blockDim, gridDim;
 }
 
+struct Function {
+  void (*kernel)(const void*);
+  bool in_step;  // its threads meet at barriers
+  void* context;
+};
+
 namespace {
 
 constexpr int kInvalidContext = 201, kInvalidHandle = 400, kNotReady = 600;
@@ -101,12 +107,6 @@ bool is_device_memory(unsigned long long address, size_t bytes) {
 }
 
 // --- kernels
-
-struct Function {
-  void (*kernel)(const void*);
-  bool in_step;  // its threads meet at barriers
-  void* context;
-};
 
 bool run_kernel(const Function& k, MlxIndex grid, MlxIndex block, const void* arguments) {
   thread_local Fibers threads;
@@ -182,9 +182,18 @@ class Stream {
   }
   void push(std::function<void()> work) {
     std::lock_guard lock(mutex_);
+    if (captured_) return captured_->push_back(std::move(work));
     work_.push_back(std::move(work));
     ++pushed_;
     changed_.notify_all();
+  }
+  /// Lets work that comes go to a list instead, or to the thread again. False where it does
+  /// already.
+  bool capture(Works* list) {
+    std::lock_guard lock(mutex_);
+    if (!captured_ == !list) return false;
+    captured_ = list;
+    return true;
   }
   /// Its thread goes, once it has done its work.
   void end() {
@@ -235,7 +244,9 @@ class Stream {
   std::deque<std::function<void()>> work_;
   uint64_t pushed_ = 0, done_ = 0;
   bool ended_ = false;
+  Works* captured_ = nullptr;
 };
+bool capture(Stream& stream, Works* list) { return stream.capture(list); }
 void push(Stream& stream, std::function<void()> work) { stream.push(std::move(work)); }
 
 /// The stream of a handle; small numbers are the default ones.
@@ -525,9 +536,9 @@ EXPORT int cuFuncSetAttribute(Function*, int which, int bytes) {
 
 /// Kernels take one block of arguments, of 8 bytes each. Its bytes are not known here unless it is
 /// given as a buffer: the plugin's own blocks say before the first word how many there are.
-EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                          unsigned by, unsigned bz, unsigned shared, Stream* s, void** parameters,
-                          void** extra) {
+int check_launch(const Function* f, MlxIndex grid, MlxIndex block, unsigned shared, Stream* s) {
+  const auto [gx, gy, gz] = grid;
+  const auto [bx, by, bz] = block;
   if (!gx || !gy || !gz || !bx || !by || !bz || uint64_t{bx} * by * bz > 1024 || bz > 64 ||
       shared > kMostShared || gy > 65535 || gz > 65535) {
     ++faults;
@@ -535,8 +546,24 @@ EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, un
   }
   if (named(s) == s && f->context != s->context) return kInvalidHandle;
   if (device_status != kSuccess) return device_status;
-  if (fails_now(kFailLaunch)) return kLaunchFailed;
+  return fails_now(kFailLaunch) ? kLaunchFailed : kSuccess;
+}
+void push_kernel(const Function* f, MlxIndex grid, MlxIndex block, Stream* s,
+                 std::vector<unsigned long long> arguments) {
   ++launches;
+  for (auto& w : arguments)
+    if (marked(w)) w &= ~kMarkBits;
+  named(s)->push([=, k = *f, arguments = std::move(arguments)] {
+    if (run_kernel(k, grid, block, arguments.data())) return;
+    std::fprintf(stderr, "host driver: threads of a block wait at different barriers\n");
+    ++faults;
+    device_status = kLaunchFailed;
+  });
+}
+EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                          unsigned by, unsigned bz, unsigned shared, Stream* s, void** parameters,
+                          void** extra) {
+  if (const int status = check_launch(f, {gx, gy, gz}, {bx, by, bz}, shared, s)) return status;
   std::vector<unsigned long long> arguments;
   if (extra) {
     // Marks and what follows each: 1 the buffer, 2 its size, 0 the end.
@@ -547,14 +574,7 @@ EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, un
     const auto* words = static_cast<const unsigned long long*>(parameters[0]);
     arguments.assign(words, words + words[-1]);
   }
-  for (auto& w : arguments)
-    if (marked(w)) w &= ~kMarkBits;
-  named(s)->push([=, k = *f, arguments = std::move(arguments)] {
-    if (run_kernel(k, {gx, gy, gz}, {bx, by, bz}, arguments.data())) return;
-    std::fprintf(stderr, "host driver: threads of a block wait at different barriers\n");
-    ++faults;
-    device_status = kLaunchFailed;
-  });
+  push_kernel(f, {gx, gy, gz}, {bx, by, bz}, s, std::move(arguments));
   return kSuccess;
 }
 

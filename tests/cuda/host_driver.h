@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 inline constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kLaunchFailed = 719;
 
 /// Calls that fail on request (mlx_host_fail): of memory, kernels, copies, libraries, events,
-/// pinned memory, and what loads or compiles code.
+/// pinned memory, of what loads or compiles code, and of graphs.
 enum Failure : int {
   kFailAllocation,
   kFailLaunch,
@@ -18,6 +19,7 @@ enum Failure : int {
   kFailEvent,
   kFailPinned,
   kFailModule,
+  kFailGraph,
   kFailures
 };
 bool fails_now(Failure kind);
@@ -29,5 +31,21 @@ unsigned char* memory_of_kernel(unsigned long long address, size_t bytes);
 /// The plugin did what it must not.
 void count_fault();
 
+/// Of a block in its grid, or a thread in its block.
+struct MlxIndex {
+  unsigned x, y, z;
+};
+
 class Stream;
 void push(Stream& stream, std::function<void()> work);
+using Works = std::vector<std::function<void()>>;
+/// Lets a stream's work go to a list, or with null to the stream again; false where it does
+/// already.
+bool capture(Stream& stream, Works* list);
+
+struct Function;
+/// A status, for a launch that could be made.
+int check_launch(const Function* f, MlxIndex grid, MlxIndex block, unsigned shared, Stream* s);
+/// Enqueues a kernel with these words of arguments.
+void push_kernel(const Function* f, MlxIndex grid, MlxIndex block, Stream* s,
+                 std::vector<unsigned long long> arguments);

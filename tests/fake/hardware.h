@@ -31,7 +31,7 @@ class FakeHardware final : public gpu::Hardware, public gpu::Probe {
   StreamHandle make_stream(int number) override;
   void free_stream(StreamHandle stream) noexcept override;
   void copy(Way way, Address to, Address from, size_t bytes, StreamHandle) override;
-  void launch(gpu::FunctionHandle, int64_t, std::span<const int64_t>, StreamHandle) override {}
+  void launch(const gpu::DeviceCall&, StreamHandle) override {}
   // Work is over when the function that enqueues it returns.
   EventHandle record(StreamHandle) override { return nullptr; }
   void free_event(EventHandle) noexcept override {}

@@ -14,8 +14,8 @@ from cases import selection
 
 import mlx.core as mx
 
-KINDS = ["allocation", "launch", "copy", "library", "event", "pinned", "module"]
-ALLOCATION, LAUNCH, COPY, LIBRARY, EVENT, PINNED, MODULE = range(7)
+KINDS = ["allocation", "launch", "copy", "library", "event", "pinned", "module", "graph"]
+ALLOCATION, LAUNCH, COPY, LIBRARY, EVENT, PINNED, MODULE, GRAPH = range(8)
 ERRORS = (MemoryError, RuntimeError)
 
 
@@ -71,7 +71,7 @@ def test_a_training_loop_meets_failures(driver):
     """Each call that fails raises, or is made good; nothing leaks, and the loop goes on."""
     training = Training()
     right = training.losses()
-    kinds = [ALLOCATION, LAUNCH, COPY, LIBRARY, EVENT, PINNED]
+    kinds = [ALLOCATION, LAUNCH, COPY, LIBRARY, EVENT, PINNED, GRAPH]
     for kind in kinds:  # the calls of one step, the first of which are those that copy
         driver.mlx_host_fail(kind, 0, 0)
     training.losses(1)
@@ -115,7 +115,7 @@ def test_each_failure_raises(kind, driver):
     training.losses(1)
     for n in range(1, driver.mlx_host_calls(kind) + 1):
         training.weights = list(training.start)
-        driver.mlx_host_fail(kind, n, 1)
+        driver.mlx_host_fail(kind, n, 1000)  # a call that fails in a graph is made once more
         with pytest.raises(RuntimeError):
             training.step()
     driver.mlx_host_fail(kind, 0, 0)

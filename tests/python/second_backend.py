@@ -128,6 +128,7 @@ def host_driver():
         "streams",
         "contexts",
         "modules",
+        "graphs",
     ):
         getattr(found, f"mlx_host_{name}").restype = ctypes.c_int64
     return found

@@ -27,6 +27,7 @@ def test_on_a_driver_of_the_host():
         "cuda_checks.py",
         "cuda_convolutions.py",
         "cuda_failures.py",
+        "cuda_graphs.py",
         "cuda_kernels.py",
         "cuda_products.py",
         "test_gpu_interop.py",

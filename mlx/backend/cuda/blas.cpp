@@ -1,7 +1,9 @@
 // The functions of cuBLAS, their handles, and products by them.
 #include "mlx/backend/cuda/blas.h"
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <complex>
 
 #include "mlx/backend/cuda/blas_types.h"
@@ -21,6 +23,7 @@ struct Cublas {
   int (*destroy)(Handle) = nullptr;
   int (*set_stream)(Handle, StreamHandle) = nullptr;
   int (*set_math_mode)(Handle, int) = nullptr;
+  int (*set_workspace)(Handle, void*, size_t) = nullptr;
   int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t,
               int64_t, const void*, int, int64_t, int64_t, const void*, void*, int, int64_t,
               int64_t, int64_t, int, int) = nullptr;
@@ -39,6 +42,7 @@ Cublas open_cublas() {
   find(c.destroy, "cublasDestroy_v2");
   find(c.set_stream, "cublasSetStream_v2");
   find(c.set_math_mode, "cublasSetMathMode");
+  find(c.set_workspace, "cublasSetWorkspace_v2");
   find(c.gemm, "cublasGemmStridedBatchedEx_64");
   find(c.gemm_at, "cublasGemmBatchedEx_64");
   c.found = find.found_all();
@@ -60,6 +64,33 @@ int compute_of(const gpu::Gemm& g) {
   return g.precision == Precision::high     ? kCompute32Tf32
          : g.precision == Precision::medium ? kCompute32Bfloat16
                                             : kCompute32;
+}
+
+/// All that a product depends on.
+std::array<int64_t, 22> words_of(const gpu::Gemm& g) {
+  auto number = [](auto x) { return static_cast<int64_t>(x); };
+  return {number(g.a.address),
+          g.a.row,
+          g.a.step,
+          number(g.a.transposed),
+          number(g.b.address),
+          g.b.row,
+          g.b.step,
+          number(g.b.transposed),
+          number(g.out.address),
+          g.out.row,
+          g.out.step,
+          number(g.out.transposed),
+          g.m,
+          g.n,
+          g.k,
+          g.count,
+          number(g.type.val()),
+          number(g.wide_out),
+          number(g.scattered),
+          number(g.precision),
+          std::bit_cast<int64_t>(g.alpha),
+          std::bit_cast<int64_t>(g.beta)};
 }
 
 }  // namespace
@@ -90,23 +121,44 @@ int blas_type(Dtype t) {
 
 bool Blas::has(Dtype type) { return blas_type(type) >= 0 && cublas().found; }
 
+void Blas::Opened::open(StreamHandle stream) {
+  hardware.enter();
+  check_blas(cublas().create(&handle), "cublasCreate");
+  check_blas(cublas().set_stream(handle, stream), "cublasSetStream");
+  check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
+  // As much as the library takes by itself.
+  const size_t bytes = size_t{hardware.major >= 9 ? 32u : 4u} << 20;
+  work = hardware.alloc(bytes);
+  if (work)
+    check_blas(cublas().set_workspace(handle, reinterpret_cast<void*>(work), bytes),
+               "cublasSetWorkspace");
+}
+Blas::Opened::~Opened() {
+  if (handle) cublas().destroy(handle);
+  if (work) hardware.free(work);
+}
+
 Blas::Handle Blas::handle_of(StreamHandle stream) {
-  return handles_.of(stream, [&](Handle& handle) {
-    hardware_.enter();
-    check_blas(cublas().create(&handle), "cublasCreate");
-    check_blas(cublas().set_stream(handle, stream), "cublasSetStream");
-    check_blas(cublas().set_math_mode(handle, kNoReducedPrecision), "cublasSetMathMode");
-  });
+  auto open = [&](Opened*& opened) {
+    auto made = std::make_unique<Opened>(hardware_);
+    made->open(stream);
+    opened = made.release();
+  };
+  return handles_.of(stream, open)->handle;
 }
 
 void Blas::forget(StreamHandle stream) noexcept {
-  handles_.forget(stream, [&](Handle handle) {
+  handles_.forget(stream, [&](Opened* opened) {
     hardware_.begin(stream);
-    cublas().destroy(handle);
+    delete opened;
   });
 }
 
 void Blas::run(gpu::Queue& queue, const gpu::Gemm& g) {
+  queue.call(words_of(g), [this, g](StreamHandle stream) { multiply(handle_of(stream), g); });
+}
+
+void Blas::multiply(Handle handle, const gpu::Gemm& g) {
   // Scalars have the type of the computation.
   const bool wide = g.type == float64 || g.type == complex128;
   const std::complex<double> alpha = g.alpha, beta = g.beta;
@@ -119,16 +171,16 @@ void Blas::run(gpu::Queue& queue, const gpu::Gemm& g) {
   // The library's matrices lie column by column: it makes the transposed product.
   if (g.scattered) {
     auto list = [](const gpu::Gemm::Operand& x) { return reinterpret_cast<void**>(x.address); };
-    check_blas(cublas().gemm_at(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a,
-                                list(g.b), type, g.b.row, list(g.a), type, g.a.row, b, list(g.out),
+    check_blas(cublas().gemm_at(handle, form(g.b), form(g.a), g.n, g.m, g.k, a, list(g.b), type,
+                                g.b.row, list(g.a), type, g.a.row, b, list(g.out),
                                 blas_type(g.wide_out ? float32 : g.type), g.out.row, g.count,
                                 compute_of(g), kDefaultAlgorithm),
                "cublasGemmBatchedEx");
   } else {
-    check_blas(cublas().gemm(handle_of(queue.stream()), form(g.b), form(g.a), g.n, g.m, g.k, a,
-                             data(g.b), type, g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step,
-                             b, data(g.out), blas_type(g.wide_out ? float32 : g.type), g.out.row,
-                             g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
+    check_blas(cublas().gemm(handle, form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b), type,
+                             g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out),
+                             blas_type(g.wide_out ? float32 : g.type), g.out.row, g.out.step,
+                             g.count, compute_of(g), kDefaultAlgorithm),
                "cublasGemmStridedBatchedEx");
   }
   // The first product of a type opens more of the library.

@@ -22,11 +22,23 @@ class Blas final : public gpu::ProductLibrary {
 
  private:
   using Handle = struct OpaqueHandle*;
-  /// A handle for each stream, whose jobs run one at a time.
+  /// A handle with its temporary memory. The library would take memory as it is called, which
+  /// cannot be part of a graph.
+  struct Opened {
+    explicit Opened(CudaHardware& hardware) : hardware(hardware) {}
+    ~Opened();
+    Opened(const Opened&) = delete;
+    void open(gpu::StreamHandle stream);
+    CudaHardware& hardware;
+    Handle handle = nullptr;
+    gpu::Address work = 0;
+  };
+  /// One for each stream, whose jobs run one at a time.
   Handle handle_of(gpu::StreamHandle stream);
+  void multiply(Handle handle, const gpu::Gemm& g);
 
   CudaHardware& hardware_;
-  StreamHandles<Handle> handles_;
+  StreamHandles<Opened*> handles_;
   RowProducts with_rows_;
 };
 

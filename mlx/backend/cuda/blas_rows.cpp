@@ -1,7 +1,9 @@
 // The functions of cuBLASLt, and plans of products by them.
 #include "mlx/backend/cuda/blas_rows.h"
 
+#include <array>
 #include <atomic>
+#include <bit>
 
 #include "mlx/backend/cuda/blas_types.h"
 #include "mlx/backend/cuda/hardware.h"
@@ -101,6 +103,7 @@ class LtPlan final : public RowProductPlan {
   void run(gpu::Queue& queue, const Operands& at, double alpha) const override;
 
  private:
+  void multiply(StreamHandle stream, const Operands& at, double alpha) const;
   int describe(const RowProduct& product);
   int choose();
 
@@ -167,6 +170,18 @@ LtPlan::~LtPlan() {
 }
 
 void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
+  auto number = [](uint64_t x) { return static_cast<int64_t>(x); };
+  const std::array key = {reinterpret_cast<int64_t>(this),
+                          number(at.a),
+                          number(at.b),
+                          number(at.row),
+                          number(at.out),
+                          number(at.work),
+                          std::bit_cast<int64_t>(alpha)};
+  queue.call(key, [this, at, alpha](StreamHandle stream) { multiply(stream, at, alpha); });
+}
+
+void LtPlan::multiply(StreamHandle stream, const Operands& at, double alpha) const {
   const Cublaslt& c = cublaslt();
   auto pointer = [](uint64_t address) { return reinterpret_cast<void*>(address); };
   const float scale = static_cast<float>(alpha), nothing = 0;
@@ -177,7 +192,7 @@ void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
                     "cublasLtMatmulDescSetAttribute");
     check_blas_rows(c.run(handle_, product_, &scale, pointer(at.b), b_, pointer(at.a), a_, &nothing,
                           pointer(at.out), out_, pointer(at.out), out_, &chosen_.algorithm,
-                          pointer(at.work), chosen_.work_bytes, queue.stream()),
+                          pointer(at.work), chosen_.work_bytes, stream),
                     "cublasLtMatmul");
   }
   note_row_use(type_, RowUse::product);

@@ -5,14 +5,13 @@
 
 #include "mlx/backend/cuda/compiler.h"
 #include "mlx/backend/cuda/faults.h"
+#include "mlx/backend/cuda/graph.h"
 #include "mlx/backend/cuda/target.h"
 #include "mlx/core/error.h"
 
 namespace mlx::core::cuda {
 
 namespace {
-
-constexpr unsigned kThreads = 256;  // of a block
 
 std::string text_of(const Uuid& id) {
   std::string text = "GPU-";
@@ -54,6 +53,7 @@ CudaHardware::CudaHardware(int index) {
   // Later devices have other instructions in their place.
   has_warpgroups_ = major == 9 && minor == 0 && copies;
   check(d.primary_context(&context_, ordinal), "cuDevicePrimaryCtxRetain");
+  graphs = graphs_allowed();
 }
 
 void CudaHardware::enter() { check(driver().set_context(context_), "cuCtxSetCurrent"); }
@@ -100,12 +100,16 @@ void CudaHardware::copy(Way way, Address to, Address from, size_t size, StreamHa
   }
 }
 
-void CudaHardware::launch(FunctionHandle kernel, int64_t blocks, std::span<const int64_t> arguments,
-                          StreamHandle stream) {
-  void* parameters[] = {const_cast<int64_t*>(arguments.data()) + 1};
-  check(driver().launch(kernel, static_cast<unsigned>(blocks), 1, 1, kThreads, 1, 1, 0, stream,
-                        parameters, nullptr),
+void CudaHardware::launch(const gpu::DeviceCall& k, StreamHandle stream) {
+  void* parameters[] = {const_cast<int64_t*>(k.arguments.data()) + 1};
+  check(driver().launch(k.function.handle, static_cast<unsigned>(k.blocks), 1, 1,
+                        static_cast<unsigned>(k.threads), 1, 1, static_cast<unsigned>(k.shared),
+                        stream, parameters, nullptr),
         "cuLaunchKernel");
+}
+std::unique_ptr<gpu::DeviceGraph> CudaHardware::graph_of(std::span<const gpu::DeviceCall> calls,
+                                                         StreamHandle stream) {
+  return make_graph(context_, calls, stream);
 }
 
 EventHandle CudaHardware::record(StreamHandle stream) {

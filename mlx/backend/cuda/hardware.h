@@ -29,8 +29,9 @@ class CudaHardware final : public gpu::Hardware {
   StreamHandle make_stream(int) override;
   void free_stream(StreamHandle stream) noexcept override;
   void copy(Way way, Address to, Address from, size_t bytes, StreamHandle stream) override;
-  void launch(FunctionHandle kernel, int64_t blocks, std::span<const int64_t> arguments,
-              StreamHandle stream) override;
+  void launch(const gpu::DeviceCall& kernel, StreamHandle stream) override;
+  std::unique_ptr<gpu::DeviceGraph> graph_of(std::span<const gpu::DeviceCall> calls,
+                                             StreamHandle stream) override;
   EventHandle record(StreamHandle stream) override;
   void free_event(EventHandle event) noexcept override;
   bool reached(EventHandle event, std::exception_ptr& fault) override;

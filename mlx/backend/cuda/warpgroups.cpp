@@ -1,4 +1,4 @@
-// Maps of tiles and launches by NVIDIA's driver.
+// Maps of tiles, and shared memory of kernels, by NVIDIA's driver.
 #include "mlx/backend/cuda/warpgroups.h"
 
 #include "mlx/backend/cuda/driver.h"
@@ -25,14 +25,6 @@ device::TileMap CudaWarpgroups::map(const gpu::TiledArray& a, int64_t address, i
 
 void CudaWarpgroups::allow(gpu::FunctionHandle kernel, int shared) {
   check(driver().set_function(kernel, kFunctionSharedBytes, shared), "cuFuncSetAttribute");
-}
-
-void CudaWarpgroups::launch(gpu::FunctionHandle kernel, int64_t blocks, int threads, int shared,
-                            const void* arguments, gpu::StreamHandle stream) {
-  void* parameters[] = {const_cast<void*>(arguments)};
-  check(driver().launch(kernel, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads),
-                        1, 1, static_cast<unsigned>(shared), stream, parameters, nullptr),
-        "cuLaunchKernel");
 }
 
 }  // namespace mlx::core::cuda

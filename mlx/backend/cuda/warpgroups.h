@@ -1,4 +1,4 @@
-// Launches of kernels by products of warpgroups, on devices of compute capability 9.0.
+// Tiles for kernels by products of warpgroups, on devices of compute capability 9.0.
 #pragma once
 
 #include "mlx/backend/gpu/libraries.h"
@@ -9,8 +9,6 @@ class CudaWarpgroups final : public gpu::Warpgroups {
  public:
   device::TileMap map(const gpu::TiledArray& a, int64_t address, int rows) override;
   void allow(gpu::FunctionHandle kernel, int shared) override;
-  void launch(gpu::FunctionHandle kernel, int64_t blocks, int threads, int shared,
-              const void* arguments, gpu::StreamHandle stream) override;
 };
 
 }  // namespace mlx::core::cuda

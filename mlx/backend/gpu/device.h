@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,27 @@ struct Function {
   FunctionHandle handle = nullptr;
   std::shared_ptr<const void> module = {};
   explicit operator bool() const { return handle; }
+};
+
+/// A launch of a kernel, or a call of a library that enqueues work.
+struct DeviceCall {
+  Function function = {};  ///< of a kernel
+  int64_t blocks = 0;
+  /// Of a kernel: the first word counts those behind it, which the kernel gets. Of a library: all
+  /// that the work depends on.
+  std::span<const int64_t> arguments = {};
+  int threads = 256;  ///< of a block
+  int shared = 0;     ///< bytes of a block, beside those that the kernel declares
+  std::function<void(StreamHandle)> library = {};
+};
+
+/// Calls whose work runs one after the other, made as one.
+struct DeviceGraph {
+  virtual ~DeviceGraph() = default;
+  /// Gives the kernel of call k other arguments, or another number of blocks, from the next launch
+  /// on.
+  virtual void set(size_t k, const DeviceCall& kernel) = 0;
+  virtual void launch(StreamHandle stream) = 0;
 };
 
 /// Watches the room at work, and lets it fail: for tests.
@@ -99,10 +121,12 @@ class Hardware {
   /// Enqueues a copy; addresses of the host are those of its pointers.
   enum class Way { to_device, to_host, within };
   virtual void copy(Way way, Address to, Address from, size_t bytes, StreamHandle stream) = 0;
-  /// Enqueues `blocks` blocks of 256 threads. The first word of the arguments counts those behind
-  /// it, which the kernel gets.
-  virtual void launch(FunctionHandle kernel, int64_t blocks, std::span<const int64_t> arguments,
-                      StreamHandle stream) = 0;
+  virtual void launch(const DeviceCall& kernel, StreamHandle stream) = 0;
+  /// A graph of calls that have been made before, or null where the device makes none of them.
+  /// Libraries get the stream, on which nothing is enqueued by that.
+  virtual std::unique_ptr<DeviceGraph> graph_of(std::span<const DeviceCall>, StreamHandle) {
+    return nullptr;
+  }
 
   /// The end of what the stream has by now.
   virtual EventHandle record(StreamHandle stream) = 0;
@@ -146,6 +170,7 @@ class Hardware {
   size_t limit = 0;                     ///< bytes of memory for arrays, at first
   bool fragments = true;                ///< products of small matrices by warps
   bool blocks_wait = true;              ///< for blocks that began before them
+  bool graphs = false;                  ///< `graph_of` makes them
   bool parts = true;                    ///< small blocks of memory are parts of larger ones
   bool watched = false;                 ///< blocks have the bytes asked for, and serve once
   Probe* probe = nullptr;

@@ -249,6 +249,8 @@ void drain_at_exit() {
   }();
 }
 
+bool serves() { return !closed && (!forked || Forks::serve()); }
+
 void drain_all() {
   if (on_queue_thread()) return;
   for (DeviceState* d : devices_in_use())

@@ -57,6 +57,9 @@ void set_devices(int count, std::unique_ptr<Hardware> (*open)(int index), bool f
 DeviceState& device(int index);
 /// The same of a device that was opened, else null.
 DeviceState* device_in_use(int index);
+/// Whether the devices can be called: not in a forked child that they do not serve, nor at the
+/// program's end.
+bool serves();
 /// Waits for all work on all devices that are in use.
 void drain_all();
 /// Has that happen at the program's end, before what libraries that are open now do then.

@@ -1,4 +1,4 @@
-// Launches of prepared steps, and copies, as jobs of a queue.
+// Launches of prepared steps as jobs of a queue.
 #include "mlx/backend/gpu/executable.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "mlx/backend/common/odometer.h"
 #include "mlx/backend/common/steps.h"
 #include "mlx/backend/gpu/borrow.h"
+#include "mlx/backend/gpu/graphs.h"
 #include "mlx/backend/gpu/threads.h"
 #include "mlx/core/error.h"
 #include "mlx/ops/custom.h"
@@ -19,7 +20,7 @@ namespace mlx::core::gpu {
 
 namespace {
 
-/// A device takes so many kernels at once; a thread that launches more waits for it.
+/// A device takes so many calls at once; a thread that makes more waits for it.
 constexpr size_t kManySteps = 256;
 
 struct Prepared {
@@ -33,8 +34,9 @@ struct GpuExecutable final : Executable {
   explicit GpuExecutable(DeviceState& device) : device(device) {}
   DeviceState& device;
   std::vector<Prepared> steps;
-  size_t arena_bytes = 0;
-  bool waits = false, communicates = false;
+  size_t arena_bytes = 0, launches = 0;
+  bool waits = false, communicates = false, watched = false;
+  mutable LaunchGraphs graphs{*device.hardware};
   const LastWait last_wait = std::make_shared<std::atomic<int64_t>>(0);
   StepSlots slots(size_t i) const { return slots_of(steps[i].step); }
 };
@@ -269,8 +271,8 @@ std::shared_ptr<const Executable> prepare_work(
   state.enter();
   auto x = std::make_shared<GpuExecutable>(state);
   x->arena_bytes = work.arena_bytes;
-  const bool watched = step_observer.load() != nullptr;
-  for (Step& s : work.steps) x->steps.push_back({std::move(s), watched});
+  x->watched = step_observer.load() != nullptr;
+  for (Step& s : work.steps) x->steps.push_back({std::move(s), x->watched});
   each_step(x->steps, state, [&](Prepared& p) {
     try {
       if (!is_primitive(p.step) && !(p.kernel = find(p.step)))
@@ -284,11 +286,9 @@ std::shared_ptr<const Executable> prepare_work(
     // Communication waits for other processes.
     const bool communicates = p.kernel && p.kernel->communicates();
     x->communicates = x->communicates || communicates;
-    x->waits = x->waits || watched || !p.kernel || communicates;
+    x->waits = x->waits || x->watched || !p.kernel || communicates;
+    x->launches += p.kernel ? p.kernel->launches() : 1;
   }
-  size_t launches = 0;
-  for (const Prepared& p : x->steps) launches += p.kernel ? p.kernel->launches() : 1;
-  x->waits = x->waits || launches > kManySteps;
   return x;
 }
 
@@ -380,15 +380,46 @@ class SuspendedLaunch final : public SuspendedWork {
   std::shared_ptr<Started> started_;
 };
 
-/// Enqueues the steps. Throws where the launch can go on later.
-void run_steps(Started& s, Queue& queue, Flight& flight) {
+/// Enqueues the steps from `next` on. Throws where the launch can go on later. `recorder`: of the
+/// calls, which stops the steps where one fails that was to be made; or null. `failure`: of the
+/// first of the steps, or null.
+void run_steps(Started& s, Queue& queue, Flight& flight, Recorder* recorder,
+               std::exception_ptr failure) {
   const auto& steps = s.executable->steps;
   s.results.run(
-      s.next, s.bindings, [&](size_t i) { return s.executable->slots(i); }, [](size_t) {},
+      s.next, s.bindings, [&](size_t i) { return s.executable->slots(i); },
       [&](size_t i) {
+        if (!recorder) return;
+        if (recorder->failure()) std::rethrow_exception(recorder->failure());
+        recorder->begin_step(i);
+      },
+      [&](size_t i) {
+        if (failure) std::rethrow_exception(std::exchange(failure, {}));
         if (steps[i].refusal) return s.results.fail(i, steps[i].refusal);
-        Running(steps[i], s.launch, s.arena, queue, s.records_for(i), flight).run();
+        try {
+          Running(steps[i], s.launch, s.arena, queue, s.records_for(i), flight).run();
+        } catch (...) {
+          if (!recorder || !recorder->failure()) throw;
+        }
       });
+}
+/// The same for a whole launch, whose calls are recorded where it is one of many.
+void run_recorded(Started& s, Queue& queue, Flight& flight) {
+  std::exception_ptr stopped, failure;
+  {
+    Recorder recorder(queue, s.executable->graphs);
+    try {
+      run_steps(s, queue, flight, &recorder, {});
+    } catch (...) {
+      stopped = std::current_exception();
+    }
+    failure = recorder.finish();
+    if (failure) s.next = recorder.failed_step();
+  }
+  if (failure)
+    run_steps(s, queue, flight, nullptr, failure);
+  else if (stopped)
+    std::rethrow_exception(stopped);
 }
 
 /// The error of work that has not begun when the program ends: nothing reads its results.
@@ -407,7 +438,10 @@ void run(std::shared_ptr<Started> s, Ref<DeviceCompletion> completion, Queue& qu
   bool stopped = flight.error && can_resume(flight.error);
   if (!flight.error) {
     try {
-      run_steps(*s, queue, flight);
+      if (s->next > 0 || s->executable->watched)
+        run_steps(*s, queue, flight, nullptr, {});
+      else
+        run_recorded(*s, queue, flight);
       flight.error = s->results.error();
       if (flight.error) flight.unwritten = s->unwritten();
     } catch (...) {
@@ -453,7 +487,9 @@ void start(std::shared_ptr<Started> s) {
   }
   auto completion = make_ref<DeviceCompletion>(queue, s->executable->last_wait);
   launch.done->set_completion(completion);
-  const bool on_host = s->executable->waits || waits_on_host(launch.after);
+  const GpuExecutable& x = *s->executable;
+  const bool many = std::min(x.launches, x.graphs.calls()) > kManySteps;
+  const bool on_host = x.waits || many || waits_on_host(launch.after);
   queue->submit([queue = queue.get(), completion = std::move(completion),
                  s = std::move(s)]() mutable { run(std::move(s), std::move(completion), *queue); },
                 on_host);
@@ -464,129 +500,6 @@ void start(std::shared_ptr<Started> s) {
 void start_launch(Launch launch) {
   device(launch.stream.device.index).enter();
   start(std::make_shared<Started>(std::move(launch)));
-}
-
-//--- copies
-
-namespace {
-
-struct StartedCopy {
-  Transfer copy;
-  std::exception_ptr refusal = {};
-};
-void start(std::shared_ptr<StartedCopy> s);
-
-class SuspendedCopy final : public SuspendedWork {
- public:
-  explicit SuspendedCopy(std::shared_ptr<StartedCopy> started) : started_(std::move(started)) {}
-  std::vector<Ref<Event>>& after() override { return started_->copy.after; }
-  void resume(Event& end) override {
-    if (Stop stop = stopped_before(started_->copy.after, false))
-      return end.suspend(std::move(stop), std::make_unique<SuspendedCopy>(std::move(started_)));
-    started_->copy.done = Ref<Event>(&end);
-    try {
-      start(std::move(started_));
-    } catch (...) {
-      end.fail(std::current_exception(), {nullptr});
-    }
-  }
-
- private:
-  std::shared_ptr<StartedCopy> started_;
-};
-
-/// Bytes to or from host memory, or between buffers of the device; small ones through memory that
-/// the device reaches without waiting.
-void enqueue(const Transfer& c, Queue& queue, Flight& flight) {
-  Hardware& hardware = *queue.device().hardware;
-  const StreamHandle stream = queue.stream();
-  const bool from_host = c.from->space == Space::host, to_host = c.to->space == Space::host;
-  using Way = Hardware::Way;
-  auto at = [](const Ref<Buffer>& b, int64_t offset) {
-    return (b->space == Space::host ? reinterpret_cast<Address>(b->host) : address_of(*b)) +
-           static_cast<Address>(offset);
-  };
-  const Address from = at(c.from, c.from_offset), to = at(c.to, c.to_offset);
-  if (!from_host && !to_host) return hardware.copy(Way::within, to, from, c.bytes, stream);
-  if (c.bytes > Staging::kPiece) {
-    hardware.copy(from_host ? Way::to_device : Way::to_host, to, from, c.bytes, stream);
-    return queue.wait_device();  // the host's memory may go or change after this
-  }
-  Staging& staging = queue.device().staging;
-  void* piece = staging.take();
-  const auto there = reinterpret_cast<Address>(piece);
-  if (from_host) {
-    std::memcpy(piece, reinterpret_cast<const void*>(from), c.bytes);
-    flight.at_end = [&staging, piece](bool) { staging.give(piece); };
-    hardware.copy(Way::to_device, to, there, c.bytes, stream);
-  } else {
-    flight.at_end = [&staging, piece, to, bytes = c.bytes](bool wrote) {
-      if (wrote) std::memcpy(reinterpret_cast<void*>(to), piece, bytes);
-      staging.give(piece);
-    };
-    hardware.copy(Way::to_host, there, from, c.bytes, stream);
-  }
-}
-
-/// Waits for events on the host; gives the error of one that failed.
-std::exception_ptr wait_here(const std::vector<Ref<Event>>& events) {
-  try {
-    for (const Ref<Event>& e : events) e->wait_first();
-    return {};
-  } catch (...) {
-    return std::current_exception();
-  }
-}
-
-void run(std::shared_ptr<StartedCopy> s, Ref<DeviceCompletion> completion, Queue& queue) {
-  Flight flight{.completion = std::move(completion)};
-  Transfer& c = s->copy;
-  // Host memory is read while the copy is enqueued.
-  const bool reads_here = c.from->space == Space::host;
-  flight.error = s->refusal   ? s->refusal
-                 : reads_here ? wait_here(c.after)
-                              : queue.wait_for(c.after);
-  if (!flight.error) {
-    try {
-      enqueue(c, queue, flight);
-    } catch (...) {
-      flight.error = std::current_exception();
-    }
-  }
-  if (flight.error && can_resume(flight.error)) {
-    flight.rest = std::make_unique<SuspendedCopy>(std::move(s));
-  } else {
-    flight.after = std::move(c.after);
-    flight.buffers = {std::move(c.from), std::move(c.to)};
-  }
-  s = {};
-  queue.finish(std::move(flight));
-}
-
-void start(std::shared_ptr<StartedCopy> s) {
-  Transfer& c = s->copy;
-  Ref<Queue> queue = device(c.stream.device.index).queue(c.stream.index);
-  auto completion = make_ref<DeviceCompletion>(queue);
-  c.done->set_completion(completion);
-  c.done = {};
-  const bool from_host = c.from->space == Space::host;
-  const bool large = c.bytes > Staging::kPiece && (from_host || c.to->space == Space::host);
-  auto over = [](const Ref<Event>& e) { return e->done(); };
-  const bool on_host =
-      large || (from_host ? !std::ranges::all_of(c.after, over) : waits_on_host(c.after));
-  queue->submit([queue = queue.get(), completion = std::move(completion),
-                 s = std::move(s)]() mutable { run(std::move(s), std::move(completion), *queue); },
-                on_host);
-}
-
-}  // namespace
-
-void start_copy(Transfer copy) {
-  DeviceState& state = device(copy.stream.device.index);
-  state.enter();
-  auto s = std::make_shared<StartedCopy>(StartedCopy{std::move(copy)});
-  if (Probe* probe = state.hardware->probe) s->refusal = probe->copy_starts();
-  start(std::move(s));
 }
 
 }  // namespace mlx::core::gpu

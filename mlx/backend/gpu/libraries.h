@@ -183,9 +183,6 @@ struct Warpgroups {
   virtual device::TileMap map(const TiledArray& a, int64_t address, int rows) = 0;
   /// Lets launches of a kernel have so many bytes of shared memory.
   virtual void allow(FunctionHandle kernel, int shared) = 0;
-  /// Enqueues blocks of so many threads. `arguments`: the kernel's.
-  virtual void launch(FunctionHandle kernel, int64_t blocks, int threads, int shared,
-                      const void* arguments, StreamHandle stream) = 0;
 };
 
 }  // namespace mlx::core::gpu

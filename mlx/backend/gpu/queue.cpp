@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "mlx/backend/gpu/devices.h"
+#include "mlx/backend/gpu/graphs.h"
 #include "mlx/backend/gpu/threads.h"
 #include "mlx/core/blocking.h"
 
@@ -110,6 +111,25 @@ std::exception_ptr Queue::wait_for(const std::vector<Ref<Event>>& events) {
   } catch (...) {
     return std::current_exception();
   }
+}
+
+void Queue::enqueue(const DeviceCall& call) {
+  if (recorder_)
+    recorder_->add(call);
+  else if (call.library)
+    call.library(stream_);
+  else
+    device_.hardware->launch(call, stream_);
+}
+void Queue::call(std::span<const int64_t> key, std::function<void(StreamHandle)> library) {
+  DeviceCall call;
+  call.arguments = key;
+  call.library = std::move(library);
+  enqueue(call);
+}
+StreamHandle Queue::stream() const {
+  if (recorder_) recorder_->flush();
+  return stream_;
 }
 
 //--- work in flight
@@ -233,7 +253,7 @@ void Queue::end(Entry entry, std::exception_ptr fault) {
 }
 
 void Queue::wait_device() {
-  device_.hardware->wait_stream(stream_);
+  device_.hardware->wait_stream(stream());
   poll();
 }
 

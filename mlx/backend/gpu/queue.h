@@ -13,6 +13,7 @@
 namespace mlx::core::gpu {
 
 struct DeviceState;
+class Recorder;
 
 /// Work that a job has given to the device.
 struct Flight {
@@ -56,7 +57,14 @@ class Queue : public RefCounted {
   /// Whether no thread has the stream: the queue lets itself be closed once it is idle.
   void set_released(bool released) { released_ = released; }
 
-  StreamHandle stream() const { return stream_; }
+  /// Makes a call, for a job that runs.
+  void enqueue(const DeviceCall& call);
+  /// Calls a library, whose work depends on nothing but the words of `key`.
+  void call(std::span<const int64_t> key, std::function<void(StreamHandle)> library);
+  /// The stream, after the calls that the recorder has.
+  StreamHandle stream() const;
+  /// Lets a recorder have the calls of the running job, or none. Gives the one before.
+  Recorder* record(Recorder* recorder) { return std::exchange(recorder_, recorder); }
   DeviceState& device() const { return device_; }
 
   /// While one exists, a thread of the queue blocks in the device's wait and ends work that is
@@ -86,6 +94,7 @@ class Queue : public RefCounted {
 
   DeviceState& device_;
   StreamHandle stream_ = nullptr;
+  Recorder* recorder_ = nullptr;
   std::atomic<bool> released_ = false;
   std::mutex mutex_;  // of the jobs
   std::condition_variable changed_;

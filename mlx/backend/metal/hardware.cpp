@@ -13,7 +13,6 @@ namespace mlx::core::metal {
 
 namespace {
 
-constexpr unsigned long kThreads = 256;                // of a block
 constexpr unsigned long kMostShared = 32 << 10;        // bytes, for blocks whose threads share some
 constexpr size_t kMostCopied = 4096;                   // bytes of arguments
 constexpr unsigned long kPage = 16 << 10;              // bytes, on Apple's processors
@@ -237,16 +236,15 @@ void MetalHardware::commit(Stream& s) {
   s.open = {};
 }
 
-void MetalHardware::launch(FunctionHandle kernel, int64_t blocks,
-                           std::span<const int64_t> arguments, StreamHandle stream) {
+void MetalHardware::launch(const DeviceCall& kernel, StreamHandle stream) {
   objc::Pool pool;
   Stream& s = stream_of(stream);
   std::lock_guard lock(s.mutex);
   ::metal::Encoder& e = encoder(s);
-  const Module& module = *reinterpret_cast<const Module*>(kernel);
+  const Module& module = *reinterpret_cast<const Module*>(kernel.function.handle);
   e.pipeline(module.pipeline);
   if (module.shares) e.threadgroup_memory(0, kMostShared);
-  const std::span<const int64_t> words = arguments.subspan(1);
+  const std::span<const int64_t> words = kernel.arguments.subspan(1);
   if (words.size_bytes() <= kMostCopied) {
     e.bytes(0, words.data(), words.size_bytes());
   } else {
@@ -254,7 +252,8 @@ void MetalHardware::launch(FunctionHandle kernel, int64_t blocks,
     std::memcpy(block.contents(), words.data(), words.size_bytes());
     e.buffer(0, block);
   }
-  e.dispatch_groups({static_cast<unsigned long>(blocks), 1, 1}, {kThreads, 1, 1});
+  e.dispatch_groups({static_cast<unsigned long>(kernel.blocks), 1, 1},
+                    {static_cast<unsigned long>(kernel.threads), 1, 1});
   if (++s.dispatches >= kMostDispatches) commit(s);
 }
 

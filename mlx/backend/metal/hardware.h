@@ -16,7 +16,7 @@
 
 namespace mlx::core::metal {
 
-using gpu::Address, gpu::EventHandle, gpu::FunctionHandle, gpu::StreamHandle;
+using gpu::Address, gpu::EventHandle, gpu::FunctionHandle, gpu::DeviceCall, gpu::StreamHandle;
 
 /// Buffers by where they begin on one side, the device or the host.
 class BufferTable {
@@ -49,8 +49,7 @@ class MetalHardware final : public gpu::Hardware {
   StreamHandle make_stream(int) override;
   void free_stream(StreamHandle stream) noexcept override;
   void copy(Way way, Address to, Address from, size_t bytes, StreamHandle stream) override;
-  void launch(FunctionHandle kernel, int64_t blocks, std::span<const int64_t> arguments,
-              StreamHandle stream) override;
+  void launch(const DeviceCall& kernel, StreamHandle stream) override;
   EventHandle record(StreamHandle stream) override;
   void free_event(EventHandle event) noexcept override;
   bool reached(EventHandle event, std::exception_ptr& fault) override;

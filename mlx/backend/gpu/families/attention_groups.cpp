@@ -84,9 +84,12 @@ void GroupKernel::launch(const Enqueue& to, int64_t heads, int64_t rows,
                          const device::AttentionGroupArguments& p) const {
   const DeviceState& device = to.device();
   const int64_t parts = heads * ceil_div(rows, 64 * form_.groups);
-  device.hardware->warpgroups()->launch(
-      kernel_.function().handle, std::min<int64_t>(parts, device.processors),
-      (form_.groups + 1) * device::kGroupThreads, shared_, &p, to.stream());
+  const ArgumentBlock<device::AttentionGroupArguments> block{.p = p};
+  to.queue.enqueue({.function = kernel_.function(),
+                    .blocks = std::min<int64_t>(parts, device.processors),
+                    .arguments = block.all(),
+                    .threads = (form_.groups + 1) * device::kGroupThreads,
+                    .shared = shared_});
 }
 
 GroupOperands::GroupOperands(const Step& step, const DeviceState& device)

@@ -116,7 +116,7 @@ int64_t blocks_for(int64_t count) {
 }
 
 void Kernel::launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments) const {
-  to.device().hardware->launch(function.handle, blocks, arguments, to.stream());
+  to.queue.enqueue({.function = function, .blocks = blocks, .arguments = arguments});
 }
 
 ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& strides,

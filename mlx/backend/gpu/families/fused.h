@@ -1,6 +1,7 @@
 // Elementwise programs as kernels: printed, compiled for the walks of their operands, launched.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
@@ -21,12 +22,18 @@ struct Kernel {
   void launch(const Enqueue& to, int64_t blocks, std::span<const int64_t> arguments) const;
 };
 
-/// Arguments of a kernel, with their number in front.
+/// Arguments of a kernel, with their number in the word before.
 template <class T>
 struct ArgumentBlock {
-  int64_t words = sizeof(T) / 8;
+  static constexpr size_t kWords = sizeof(T) / 8, kFront = alignof(T) / 8;
+  static constexpr std::array<int64_t, kFront> counted() {
+    std::array<int64_t, kFront> words = {};
+    words.back() = kWords;
+    return words;
+  }
+  std::array<int64_t, kFront> front = counted();
   T p;
-  std::span<const int64_t> all() const { return {&words, 1 + sizeof(T) / 8}; }
+  std::span<const int64_t> all() const { return {&front.back(), 1 + kWords}; }
 };
 
 class FusedKernel {

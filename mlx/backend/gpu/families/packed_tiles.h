@@ -48,8 +48,11 @@ class PackedGroupKernel {
   }
   explicit operator bool() const { return static_cast<bool>(kernel_); }
   void launch(const Enqueue& to, int64_t blocks, const T& arguments) const {
-    to.device().hardware->warpgroups()->launch(kernel_.function().handle, blocks, 256, shared_,
-                                               &arguments, to.stream());
+    const ArgumentBlock<T> block{.p = arguments};
+    to.queue.enqueue({.function = kernel_.function(),
+                      .blocks = blocks,
+                      .arguments = block.all(),
+                      .shared = shared_});
   }
 
  private:

@@ -24,8 +24,7 @@ class KernelOn {
   /// Enqueues blocks of 256 threads, if there are any.
   void launch(const Enqueue& to, int64_t blocks, const T& arguments) const {
     if (blocks <= 0) return;
-    const ArgumentBlock<T> block{.p = arguments};
-    kernel_.launch(to, blocks, block.all());
+    kernel_.launch(to, blocks, ArgumentBlock<T>{.p = arguments}.all());
   }
 
  private:

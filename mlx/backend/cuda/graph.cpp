@@ -1,0 +1,106 @@
+// Graphs of the driver, whose nodes form a chain.
+#include "mlx/backend/cuda/graph.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace mlx::core::cuda {
+
+namespace {
+
+class Graph final : public gpu::DeviceGraph {
+ public:
+  explicit Graph(ContextHandle context) : context_(context) {}
+  ~Graph() override {
+    driver().set_context(context_);
+    if (instance_) driver().destroy_instance(instance_);
+    if (graph_) driver().destroy_graph(graph_);
+  }
+  Graph(const Graph&) = delete;
+
+  /// The status of the first call that fails.
+  int build(std::span<const gpu::DeviceCall> calls, StreamHandle stream) {
+    int status = driver().create_graph(&graph_, 0);
+    for (const gpu::DeviceCall& c : calls) {
+      if (status != kSuccess) return status;
+      const NodeHandle* const before = nodes_.empty() ? nullptr : &nodes_.back();
+      NodeHandle added = nullptr;
+      status = c.library ? add_library(c, stream, before, added) : add_kernel(c, before, added);
+      nodes_.push_back(added);
+    }
+    return status == kSuccess ? driver().instantiate(&instance_, graph_, 0) : status;
+  }
+  void set(size_t k, const gpu::DeviceCall& kernel) override {
+    Node node(kernel);
+    check(driver().set_kernel(instance_, nodes_[k], &node.parameters),
+          "cuGraphExecKernelNodeSetParams");
+  }
+  void launch(StreamHandle stream) override {
+    check(driver().launch_graph(instance_, stream), "cuGraphLaunch");
+  }
+
+ private:
+  struct Node {
+    explicit Node(const gpu::DeviceCall& k) : arguments(const_cast<int64_t*>(&k.arguments[1])) {
+      parameters = {.function = k.function.handle,
+                    .blocks = {static_cast<unsigned>(k.blocks), 1, 1},
+                    .threads = {static_cast<unsigned>(k.threads), 1, 1},
+                    .shared = static_cast<unsigned>(k.shared),
+                    .arguments = &arguments};
+    }
+    Node(const Node&) = delete;
+
+    void* arguments;
+    KernelNode parameters;
+  };
+
+  int add_kernel(const gpu::DeviceCall& call, const NodeHandle* before, NodeHandle& added) {
+    Node node(call);
+    return driver().add_kernel(&added, graph_, before, before ? 1 : 0, &node.parameters);
+  }
+  /// The work that the library enqueues, as a graph in this graph.
+  int add_library(const gpu::DeviceCall& call, StreamHandle stream, const NodeHandle* before,
+                  NodeHandle& added) {
+    GraphHandle captured = nullptr;
+    int status = driver().begin_capture(stream, kRelaxedCapture);
+    if (status != kSuccess) return status;
+    bool called = true;
+    try {
+      call.library(stream);
+    } catch (...) {
+      called = false;
+    }
+    status = driver().end_capture(stream, &captured);
+    if (status == kSuccess)
+      status = called ? driver().add_graph(&added, graph_, before, before ? 1 : 0, captured)
+                      : kInvalidValue;
+    if (captured) driver().destroy_graph(captured);
+    return status;
+  }
+
+  const ContextHandle context_;
+  GraphHandle graph_ = nullptr;
+  InstanceHandle instance_ = nullptr;
+  std::vector<NodeHandle> nodes_;
+};
+
+}  // namespace
+
+bool graphs_allowed() {
+  static const bool allowed = [] {
+    const char* given = std::getenv("MLX_USE_CUDA_GRAPHS");
+    return !given || std::string_view(given) != "0";
+  }();
+  return allowed;
+}
+
+std::unique_ptr<gpu::DeviceGraph> make_graph(ContextHandle context,
+                                             std::span<const gpu::DeviceCall> calls,
+                                             StreamHandle stream) {
+  auto graph = std::make_unique<Graph>(context);
+  if (graph->build(calls, stream) != kSuccess) return nullptr;
+  return graph;
+}
+
+}  // namespace mlx::core::cuda

@@ -1,0 +1,180 @@
+"""Graphs of launches that repeat, of the plugin for NVIDIA GPUs: `pytest --backend cuda-host
+cuda_graphs.py`. test_cuda_plugin.py runs it.
+"""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+import second_backend
+from cuda_checks import no_faults, outputs  # noqa: F401
+from cuda_failures import ERRORS, GRAPH, LAUNCH, LIBRARY, driver  # noqa: F401
+
+import mlx.core as mx
+
+REPEATS = 20  # beyond the number of graphs that one place has
+
+
+def rows(x):
+    """Kernels alone."""
+    for k in range(4):
+        x = mx.cumsum(mx.softmax(x * 1.5 + k, -1), 0)
+    return x
+
+
+def products(x):
+    """Kernels, products, and products with a row."""
+    w = mx.arange(64.0).reshape(8, 8) / 64
+    for k in range(3):
+        x = mx.softmax(x @ w, -1) + k
+        x = mx.addmm(w[0], x, w)
+    return x
+
+
+def two_parts(x):
+    """Other libraries and copies between kernels."""
+    y = mx.cumsum(mx.softmax(x, -1), 0)
+    y = mx.abs(mx.fft.fft(y)) + mx.linalg.cholesky(y @ y.T + 9 * mx.eye(8))
+    return mx.cumsum(mx.softmax(y, -1), 0)
+
+
+def checked(x):
+    """A kernel with an error record."""
+    return mx.take(mx.cumsum(mx.softmax(x, -1), 0), mx.argmax(x, -1), axis=0) * 2
+
+
+PROGRAMS = {f.__name__: f for f in (rows, products, two_parts, checked)}
+
+
+def inputs(n):
+    rng = np.random.default_rng(3)
+    return [mx.array(rng.standard_normal((8, 8)), mx.float32) for _ in range(n)]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_repeated_launches_give_the_same_bits(name):
+    """The first launch of a function makes no graph; later ones do, of other arguments."""
+    xs = inputs(3)
+    firsts = [np.array(mx.compile(PROGRAMS[name])(x)) for x in xs]
+    f = mx.compile(PROGRAMS[name])
+    before = second_backend.host_driver().mlx_host_graphs()
+    kept = []
+    for n in range(REPEATS):
+        y = f(xs[n % 3])
+        assert np.array_equal(np.array(y), firsts[n % 3])
+        if n % 4 == 0:
+            kept.append(y)  # results get other memory
+    assert second_backend.host_driver().mlx_host_graphs() > before
+
+
+def test_graphs_go_with_their_function():
+    f = mx.compile(rows)
+    x = inputs(1)[0]
+    mx.eval(x)
+    before = second_backend.host_driver().mlx_host_graphs()
+    for _ in range(4):
+        mx.eval(f(x))
+    assert second_backend.host_driver().mlx_host_graphs() == before + 1
+    del f
+    gc.collect()
+    mx.synchronize()
+    assert second_backend.host_driver().mlx_host_graphs() == before
+
+
+def test_products_in_graphs_do_not_call_the_library(driver):  # noqa: F811
+    """Once each set of addresses that the memory goes through has its graph."""
+    w = [mx.array(np.eye(8) * (1 - k / 8), mx.float32) for k in range(2)]
+
+    def step(w):
+        return [mx.maximum(a @ b, 0) * 0.5 + b for a, b in zip(w, w[::-1], strict=True)]
+
+    f = mx.compile(step)
+    calls = []
+    for _ in range(REPEATS):
+        driver.mlx_host_fail(LIBRARY, 0, 0)
+        w = f(w)
+        mx.eval(w)
+        calls.append(driver.mlx_host_calls(LIBRARY))
+    assert calls[0] >= 2 and calls[-4:] == [0] * 4
+
+
+@pytest.mark.parametrize("name", ["rows", "products"])
+@pytest.mark.parametrize("n", range(1, 4))
+def test_graphs_that_fail_give_way_to_calls(name, n, driver):  # noqa: F811
+    x = inputs(1)[0]
+    f = mx.compile(PROGRAMS[name])
+    want = np.array(f(x))
+    for _ in range(n):
+        f(x).tolist()
+    driver.mlx_host_fail(GRAPH, 1, 100)
+    for _ in range(3):
+        assert np.array_equal(np.array(f(x + 0)), want)
+    driver.mlx_host_fail(GRAPH, 0, 0)
+    assert np.array_equal(np.array(f(x)), want)
+
+
+@pytest.mark.parametrize("kind", [LAUNCH, LIBRARY])
+def test_a_call_that_fails_is_the_error_of_its_step(kind, driver):  # noqa: F811
+    """Results that do not depend on it are there, and the function works again."""
+
+    def two(x, w):
+        return mx.cumsum(mx.softmax(x, -1), 0), mx.softmax((x + 1) @ w, -1) * 2
+
+    x, w = inputs(2)
+    f = mx.compile(two)
+    want = [np.array(y) for y in f(x, w)]
+    driver.mlx_host_fail(kind, 0, 0)
+    mx.eval(f(x, w))
+    kept = []
+    for n in range(1, driver.mlx_host_calls(kind) + 1):
+        kept.append(w * 1)  # the library gets another address
+        mx.eval(kept)
+        left, right = f(x, kept[-1])
+        driver.mlx_host_fail(kind, n, 1000)
+        good = 0
+        for y, expected in zip((left, right), want, strict=True):
+            try:
+                good += np.array_equal(np.array(y), expected)
+            except ERRORS:
+                continue
+        driver.mlx_host_fail(kind, 0, 0)
+        assert good < 2 and (good == 1 or kind == LAUNCH)
+        for y, expected in zip(f(x, w), want, strict=True):
+            assert np.array_equal(np.array(y), expected)
+
+
+def test_threads_share_a_function():
+    x = inputs(1)[0]
+    mx.eval(x)
+    f = mx.compile(products)
+    want = np.array(f(x))
+    wrong = []
+
+    def work():
+        with mx.stream(mx.new_stream(mx.gpu)):
+            for _ in range(30):
+                if not np.array_equal(np.array(f(x)), want):
+                    wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_thousands_of_kernels():
+    """More than one graph has."""
+
+    def f(x):
+        for _ in range(1100):
+            x = mx.cumsum(mx.softmax(x, -1), 0)
+        return x
+
+    x = mx.ones((2, 2))
+    g = mx.compile(f)
+    want = np.array(g(x))
+    for _ in range(2):
+        assert np.array_equal(np.array(g(x)), want)
