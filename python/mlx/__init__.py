@@ -1,9 +1,20 @@
 """Arrays, function transformations and neural networks; see mlx.core, mlx.nn and mlx.optimizers."""
 
-from pkgutil import extend_path
-from typing import Any
+from __future__ import annotations
 
-__path__ = extend_path(__path__, __name__)  # other distributions have packages mlx.…, too
+import os
+import sys
+
+TYPE_CHECKING = False  # typing and pkgutil would take as long to import as the engine
+if TYPE_CHECKING:
+    from typing import Any
+
+# Other distributions have packages mlx.…, too.
+__path__ += [
+    folder
+    for folder in dict.fromkeys(os.path.join(entry or os.getcwd(), __name__) for entry in sys.path)
+    if folder not in __path__ and os.path.isdir(folder)
+]
 __version__: str
 
 

@@ -7,8 +7,11 @@ are also a part of the documentation.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # typing takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, NoReturn
 
 #: Keyword arguments of other libraries, and the arguments or functions in their place.
 KEYWORDS = {

@@ -6,7 +6,10 @@ reprlib selects a method by class name and treats every class named ``array`` as
 from __future__ import annotations
 
 import reprlib
-from typing import Any
+
+TYPE_CHECKING = False  # typing takes long to import
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def install(array_class: type) -> None:

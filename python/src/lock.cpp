@@ -156,9 +156,25 @@ void stay_forever() noexcept {
   for (;;) ::pause();
 }
 
-void bind_lock(nb::module_& m) {
+namespace {
+
+/// The thread that gets Python's signals. `threading`, which takes long to import, is asked only on
+/// another one.
+pthread_t find_main_thread() {
+#ifdef __APPLE__
+  const bool here = pthread_main_np();
+#else
+  const bool here = gettid() == getpid();
+#endif
+  if (here) return pthread_self();
   nb::object main = nb::module_::import_("threading").attr("main_thread")();
-  main_thread = std::bit_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
+  return std::bit_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
+}
+
+}  // namespace
+
+void bind_lock(nb::module_& m) {
+  main_thread = find_main_thread();
   last_thread = main_thread.load();
   pthread_atfork(nullptr, nullptr, [] { main_thread = last_thread = pthread_self(); });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
