@@ -2,6 +2,8 @@
 // of parameters, and the size of each. Compiling it is the check.
 #include <cuda.h>
 
+#include <cstddef>
+
 #include "mlx/backend/cuda/driver.h"
 
 namespace {
@@ -23,6 +25,11 @@ struct Same<R (*)(A...), S (*)(B...)> {
 MLX_CUDA_FUNCTIONS(CHECK)
 
 using namespace mlx::core;
+static_assert(sizeof(cuda::KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+static_assert(offsetof(cuda::KernelNode, arguments) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
+static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == cuda::kRelaxedCapture);
+static_assert(CUDA_ERROR_INVALID_VALUE == cuda::kInvalidValue);
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == cuda::kOutOfMemory);
 static_assert(CUDA_ERROR_NOT_READY == cuda::kNotReady);
 static_assert(CU_STREAM_NON_BLOCKING == cuda::kNonBlockingStream);

@@ -13,7 +13,7 @@ from cuda_failures import ERRORS, GRAPH, LAUNCH, LIBRARY, driver  # noqa: F401
 
 import mlx.core as mx
 
-REPEATS = 20  # beyond the number of graphs that one place has
+REPEATS = 40  # beyond the number of graphs that one place has
 
 
 def rows(x):
@@ -84,7 +84,7 @@ def test_graphs_go_with_their_function():
 
 def test_products_in_graphs_do_not_call_the_library(driver):  # noqa: F811
     """Once each set of addresses that the memory goes through has its graph."""
-    w = [mx.array(np.eye(8) * (1 - k / 8), mx.float32) for k in range(2)]
+    w = [mx.array(np.eye(8) * (1 - k / 8), mx.float32) for k in range(6)]
 
     def step(w):
         return [mx.maximum(a @ b, 0) * 0.5 + b for a, b in zip(w, w[::-1], strict=True)]
@@ -97,6 +97,20 @@ def test_products_in_graphs_do_not_call_the_library(driver):  # noqa: F811
         mx.eval(w)
         calls.append(driver.mlx_host_calls(LIBRARY))
     assert calls[0] >= 2 and calls[-4:] == [0] * 4
+
+
+def test_another_stream_gets_other_graphs(driver):  # noqa: F811
+    """Libraries have temporary memory for each stream, which graphs use."""
+    x = inputs(1)[0]
+    f = mx.compile(products)
+    want = np.array(f(x))
+    for _ in range(8):
+        mx.eval(f(x))
+    for expected in (False, True):
+        driver.mlx_host_fail(LIBRARY, 0, 0)
+        with mx.stream(mx.new_stream(mx.gpu) if expected else mx.default_stream(mx.gpu)):
+            assert np.array_equal(np.array(f(x)), want)
+        assert (driver.mlx_host_calls(LIBRARY) > 0) == expected
 
 
 @pytest.mark.parametrize("name", ["rows", "products"])

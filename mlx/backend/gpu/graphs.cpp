@@ -12,12 +12,12 @@ namespace {
 
 /// Calls in all graphs, whose number is bounded: a graph has memory on the host and the device.
 std::atomic<int64_t> calls_in_graphs = 0;
-constexpr int64_t kMostInGraphs = int64_t{1} << 16;
+constexpr int64_t kMostInGraphs = 1 << 16, kMostOfExecutable = 1 << 14;
 /// A segment has a graph for each set of addresses that its libraries get, and for each choice of
 /// kernels; no more than these.
-constexpr size_t kMostGraphs = 8;
-/// After so many launches without a graph another one takes the place of the oldest.
-constexpr int kMisses = 16;
+constexpr size_t kMostGraphs = 16;
+/// After so many launches in a row that had no graph for a segment, so many are not recorded.
+constexpr int kMisses = 16, kUnrecorded = 256;
 /// Fewer calls are made one by one.
 constexpr size_t kFewest = 2;
 
@@ -61,27 +61,51 @@ LaunchGraphs::~LaunchGraphs() {
 }
 
 void LaunchGraphs::drop(Graph& g) {
-  calls_in_graphs -= static_cast<int64_t>(g.calls.list.size());
+  const auto count = static_cast<int64_t>(g.calls.list.size());
+  calls_in_graphs -= count;
+  in_graphs_ -= count;
   g.graph.reset();
   g.calls.clear();
 }
 
-LaunchGraphs::Graph* LaunchGraphs::find(Segment& s) {
+void LaunchGraphs::drop_all(Segment& s) {
+  for (Graph& g : s.graphs) drop(g);
+  s.graphs.clear();
+}
+
+bool LaunchGraphs::begin() {
+  if (unrecorded_ > 0) --unrecorded_;
+  missed_ = false;
+  return std::exchange(launched_, true) && unrecorded_ == 0;
+}
+void LaunchGraphs::end(size_t calls) {
+  calls_ = calls;
+  pending_.clear();
+  misses_ = missed_ ? misses_ + 1 : 0;
+  if (misses_ < kMisses) return;
+  misses_ = 0;
+  unrecorded_ = kUnrecorded;
+  for (auto& s : segments_)
+    if (s->graphs.size() == kMostGraphs) drop_all(*s);
+}
+
+LaunchGraphs::Graph* LaunchGraphs::find(Segment& s, uint64_t queue) {
   for (Graph& g : s.graphs)
-    if (std::ranges::equal(g.calls.list, pending_.list, fits)) return &g;
+    if (g.queue == queue && std::ranges::equal(g.calls.list, pending_.list, fits)) return &g;
   return nullptr;
 }
 
-LaunchGraphs::Graph* LaunchGraphs::make(Segment& s, StreamHandle stream) {
+LaunchGraphs::Graph* LaunchGraphs::make(Segment& s, uint64_t queue, StreamHandle stream) {
   if (s.graphs.size() == kMostGraphs) {
-    if (++s.misses < kMisses) return nullptr;
-    s.misses = 0;
-    drop(s.graphs.front());
-    s.graphs.erase(s.graphs.begin());
+    missed_ = true;
+    return nullptr;
   }
   const auto count = static_cast<int64_t>(pending_.list.size());
-  if (calls_in_graphs + count > kMostInGraphs) return nullptr;
-  Graph made{hardware_.graph_of(pending_.list, stream), {}};
+  if (calls_in_graphs + count > kMostInGraphs || in_graphs_ + count > kMostOfExecutable) {
+    s.plain = s.graphs.empty();
+    return nullptr;
+  }
+  Graph made{hardware_.graph_of(pending_.list, stream), queue, {}};
   if (!made.graph) {
     s.plain = true;
     return nullptr;
@@ -89,15 +113,16 @@ LaunchGraphs::Graph* LaunchGraphs::make(Segment& s, StreamHandle stream) {
   made.calls = pending_;
   made.calls.place();
   calls_in_graphs += count;
+  in_graphs_ += count;
   s.graphs.push_back(std::move(made));
   return &s.graphs.back();
 }
 
-bool LaunchGraphs::launch(Segment& s, StreamHandle stream) {
+bool LaunchGraphs::launch(Segment& s, const Queue& queue, StreamHandle stream) {
   if (s.plain || pending_.list.size() < kFewest) return false;
   try {
-    Graph* g = find(s);
-    if (!g && !(g = make(s, stream))) return false;
+    Graph* g = find(s, queue.id());
+    if (!g && !(g = make(s, queue.id(), stream))) return false;
     for (size_t k = 0; k < pending_.list.size(); ++k) {
       const DeviceCall &now = pending_.list[k], &before = g->calls.list[k];
       if (now.blocks != before.blocks || !std::ranges::equal(now.arguments, before.arguments))
@@ -108,8 +133,7 @@ bool LaunchGraphs::launch(Segment& s, StreamHandle stream) {
     return true;
   } catch (...) {
     // Calls one by one show which of them is the cause, if it is one.
-    for (Graph& g : s.graphs) drop(g);
-    s.graphs.clear();
+    drop_all(s);
     s.plain = true;
     return false;
   }
@@ -117,15 +141,26 @@ bool LaunchGraphs::launch(Segment& s, StreamHandle stream) {
 
 //--- records
 
-Recorder::Recorder(Queue& queue, LaunchGraphs& graphs)
-    : queue_(queue), graphs_(graphs), stream_(queue.stream()) {
+namespace {
+thread_local Recorder* innermost = nullptr;
+}
+
+Recorder::Recorder(const Queue& queue, LaunchGraphs& graphs)
+    : queue_(queue), graphs_(graphs), outer_(innermost), stream_(queue.stream()) {
   if (!graphs.hardware_.graphs) return;
   lock_ = std::unique_lock(graphs.mutex_, std::try_to_lock);
-  if (lock_ && std::exchange(graphs.launched_, true)) queue_.record(this);
+  records_ = lock_ && graphs.begin();
+  if (records_) innermost = this;
 }
 Recorder::~Recorder() {
-  if (queue_.record(nullptr)) graphs_.calls_ = calls_;
-  if (lock_) graphs_.pending_.clear();
+  if (!records_) return;
+  innermost = outer_;
+  graphs_.end(calls_);
+}
+Recorder* Recorder::of(const Queue& queue) {
+  for (Recorder* r = innermost; r; r = r->outer_)
+    if (&r->queue_ == &queue) return r;
+  return nullptr;
 }
 
 void Recorder::add(const DeviceCall& call) {
@@ -143,7 +178,7 @@ void Recorder::flush() {
     graphs_.pending_.place();
     if (next_ == graphs_.segments_.size())
       graphs_.segments_.push_back(std::make_unique<LaunchGraphs::Segment>());
-    if (!graphs_.launch(*graphs_.segments_[next_++], stream_)) call_one_by_one();
+    if (!graphs_.launch(*graphs_.segments_[next_++], queue_, stream_)) call_one_by_one();
   } catch (...) {
     failure_ = std::current_exception();
     throw;

@@ -39,35 +39,43 @@ class LaunchGraphs {
   };
   struct Graph {
     std::unique_ptr<DeviceGraph> graph;
-    Calls calls;  ///< with the arguments that the graph has
+    uint64_t queue;  ///< whose temporary memory libraries use
+    Calls calls;     ///< with the arguments that the graph has
   };
   struct Segment {
     std::vector<Graph> graphs;
-    int misses = 0;  ///< launches for which no graph was there
     bool plain = false;
   };
+  /// Around a launch; whether it is recorded. `calls`: of the device.
+  bool begin();
+  void end(size_t calls);
   /// Launches `pending` as a graph of the segment, if it can.
-  bool launch(Segment& segment, StreamHandle stream);
-  Graph* find(Segment& segment);
-  Graph* make(Segment& segment, StreamHandle stream);
-  static void drop(Graph& graph);
+  bool launch(Segment& segment, const Queue& queue, StreamHandle stream);
+  Graph* find(Segment& segment, uint64_t queue);
+  Graph* make(Segment& segment, uint64_t queue, StreamHandle stream);
+  void drop(Graph& graph);
+  void drop_all(Segment& segment);
 
   Hardware& hardware_;
   std::mutex mutex_;  ///< of a launch that is recorded
-  bool launched_ = false;
+  bool launched_ = false, missed_ = false;
+  int misses_ = 0, unrecorded_ = 0;
+  int64_t in_graphs_ = 0;  ///< calls
   std::atomic<size_t> calls_ = SIZE_MAX;
   std::vector<std::unique_ptr<Segment>> segments_;
   Calls pending_;
 };
 
-/// While one exists, the calls that a queue gets are recorded. They are made when the queue's
-/// stream is used for something else, and by `flush`.
+/// While one exists, the calls that its thread gives a queue are recorded. They are made when the
+/// thread uses the queue's stream for something else, and by `flush`.
 class Recorder {
  public:
   /// Records nothing on devices without graphs, and in the first launch of an executable.
-  Recorder(Queue& queue, LaunchGraphs& graphs);
+  Recorder(const Queue& queue, LaunchGraphs& graphs);
   ~Recorder();
   Recorder(const Recorder&) = delete;
+  /// The one of this thread that records a queue's calls, or null.
+  static Recorder* of(const Queue& queue);
   /// The calls that follow are those of a step.
   void begin_step(size_t step) { step_ = step; }
   void add(const DeviceCall& call);
@@ -83,9 +91,11 @@ class Recorder {
   static constexpr size_t kMostCalls = 2048;  ///< of a segment
   void call_one_by_one();
 
-  Queue& queue_;
+  const Queue& queue_;
   LaunchGraphs& graphs_;
   std::unique_lock<std::mutex> lock_;
+  bool records_ = false;
+  Recorder* const outer_;  ///< a step may launch work on another queue
   const StreamHandle stream_;
   size_t next_ = 0, calls_ = 0, step_ = 0;
   std::vector<size_t> steps_;  ///< of the pending calls

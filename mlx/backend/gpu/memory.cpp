@@ -57,8 +57,8 @@ void Pool::remove(Blocks::iterator at) {
 bool Pool::find_cached(size_t capacity, Block& found) {
   std::lock_guard lock(mutex_);
   for (Blocks* blocks : {&parts_, &cache_}) {
-    auto it = blocks->lower_bound(capacity);
-    if (it == blocks->end() || it->first > capacity + capacity / 4 + kGrain) continue;
+    auto it = blocks->lower_bound({capacity, 0});
+    if (it == blocks->end() || it->first.first > capacity + capacity / 4 + kGrain) continue;
     found = it->second;
     remove(it);
     return true;
@@ -145,7 +145,7 @@ void Pool::give(Block b) noexcept {
   active_ -= b.size;
   const size_t capacity = b.capacity;
   cached_ += capacity;
-  auto at = (b.slab ? parts_ : cache_).emplace(capacity, b);
+  const auto at = (b.slab ? parts_ : cache_).emplace(std::pair{capacity, b.address}, b).first;
   if (b.slab) {
     b.slab->parts.emplace(b.address, at);
     if ((b.slab->idle += capacity) == b.slab->given) idle_slabs_.insert(b.slab);

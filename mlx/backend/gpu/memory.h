@@ -17,7 +17,9 @@ struct Block {
   size_t capacity = 0;  ///< that it has
   Slab* slab = nullptr;
 };
-using Blocks = std::multimap<size_t, Block>;  ///< by capacity
+/// By capacity and address: programs that repeat get the same blocks again, whatever the order in
+/// which they gave them back.
+using Blocks = std::map<std::pair<size_t, Address>, Block>;
 
 /// A piece of memory from the device that small blocks are parts of.
 struct Slab {

@@ -15,12 +15,13 @@ namespace mlx::core::gpu {
 namespace {
 constexpr size_t kMostFlights = 64;
 thread_local bool queue_thread = false;
+std::atomic<uint64_t> queues = 0;  // made so far
 }  // namespace
 
 bool on_queue_thread() { return queue_thread; }
 
 Queue::Queue(DeviceState& device, int number)
-    : device_(device), stream_(device.hardware->make_stream(number)) {}
+    : device_(device), id_(++queues), stream_(device.hardware->make_stream(number)) {}
 Queue::~Queue() { device_.hardware->free_stream(stream_); }
 
 //--- jobs
@@ -114,8 +115,8 @@ std::exception_ptr Queue::wait_for(const std::vector<Ref<Event>>& events) {
 }
 
 void Queue::enqueue(const DeviceCall& call) {
-  if (recorder_)
-    recorder_->add(call);
+  if (Recorder* recorder = Recorder::of(*this))
+    recorder->add(call);
   else if (call.library)
     call.library(stream_);
   else
@@ -128,7 +129,7 @@ void Queue::call(std::span<const int64_t> key, std::function<void(StreamHandle)>
   enqueue(call);
 }
 StreamHandle Queue::stream() const {
-  if (recorder_) recorder_->flush();
+  if (Recorder* recorder = Recorder::of(*this)) recorder->flush();
   return stream_;
 }
 

@@ -13,7 +13,6 @@
 namespace mlx::core::gpu {
 
 struct DeviceState;
-class Recorder;
 
 /// Work that a job has given to the device.
 struct Flight {
@@ -63,8 +62,8 @@ class Queue : public RefCounted {
   void call(std::span<const int64_t> key, std::function<void(StreamHandle)> library);
   /// The stream, after the calls that the recorder has.
   StreamHandle stream() const;
-  /// Lets a recorder have the calls of the running job, or none. Gives the one before.
-  Recorder* record(Recorder* recorder) { return std::exchange(recorder_, recorder); }
+  /// A number that no other queue has.
+  uint64_t id() const { return id_; }
   DeviceState& device() const { return device_; }
 
   /// While one exists, a thread of the queue blocks in the device's wait and ends work that is
@@ -93,8 +92,8 @@ class Queue : public RefCounted {
   void end(Entry entry, std::exception_ptr fault);
 
   DeviceState& device_;
+  const uint64_t id_;
   StreamHandle stream_ = nullptr;
-  Recorder* recorder_ = nullptr;
   std::atomic<bool> released_ = false;
   std::mutex mutex_;  // of the jobs
   std::condition_variable changed_;
