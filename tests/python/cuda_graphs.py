@@ -39,12 +39,19 @@ def two_parts(x):
     return mx.cumsum(mx.softmax(y, -1), 0)
 
 
+def convolutions(x):
+    """Convolutions and transforms, by libraries."""
+    images = mx.softmax(x, -1).reshape(1, 8, 8, 1) * mx.ones((16,))
+    y = mx.conv2d(images, mx.arange(144.0 * 16).reshape(16, 3, 3, 16) / 1000, padding=1)
+    return mx.abs(mx.fft.fft(mx.softmax(y.sum(-1)[0], -1) * 3)) + 1
+
+
 def checked(x):
     """A kernel with an error record."""
     return mx.take(mx.cumsum(mx.softmax(x, -1), 0), mx.argmax(x, -1), axis=0) * 2
 
 
-PROGRAMS = {f.__name__: f for f in (rows, products, two_parts, checked)}
+PROGRAMS = {f.__name__: f for f in (rows, products, two_parts, convolutions, checked)}
 
 
 def inputs(n):
@@ -80,6 +87,16 @@ def test_graphs_go_with_their_function():
     gc.collect()
     mx.synchronize()
     assert second_backend.host_driver().mlx_host_graphs() == before
+
+
+def test_convolutions_and_transforms_become_part_of_graphs(driver):  # noqa: F811
+    x = inputs(1)[0]
+    f = mx.compile(convolutions)
+    for _ in range(REPEATS):
+        mx.eval(f(x))
+    driver.mlx_host_fail(LIBRARY, 0, 0)
+    mx.eval(f(x))
+    assert driver.mlx_host_calls(LIBRARY) == 0
 
 
 def test_products_in_graphs_do_not_call_the_library(driver):  # noqa: F811

@@ -1,9 +1,7 @@
 // The functions of cuBLAS, their handles, and products by them.
 #include "mlx/backend/cuda/blas.h"
 
-#include <array>
 #include <atomic>
-#include <bit>
 #include <complex>
 
 #include "mlx/backend/cuda/blas_types.h"
@@ -64,33 +62,6 @@ int compute_of(const gpu::Gemm& g) {
   return g.precision == Precision::high     ? kCompute32Tf32
          : g.precision == Precision::medium ? kCompute32Bfloat16
                                             : kCompute32;
-}
-
-/// All that a product depends on.
-std::array<int64_t, 22> words_of(const gpu::Gemm& g) {
-  auto number = [](auto x) { return static_cast<int64_t>(x); };
-  return {number(g.a.address),
-          g.a.row,
-          g.a.step,
-          number(g.a.transposed),
-          number(g.b.address),
-          g.b.row,
-          g.b.step,
-          number(g.b.transposed),
-          number(g.out.address),
-          g.out.row,
-          g.out.step,
-          number(g.out.transposed),
-          g.m,
-          g.n,
-          g.k,
-          g.count,
-          number(g.type.val()),
-          number(g.wide_out),
-          number(g.scattered),
-          number(g.precision),
-          std::bit_cast<int64_t>(g.alpha),
-          std::bit_cast<int64_t>(g.beta)};
 }
 
 }  // namespace
@@ -155,7 +126,7 @@ void Blas::forget(StreamHandle stream) noexcept {
 }
 
 void Blas::run(gpu::Queue& queue, const gpu::Gemm& g) {
-  queue.call(words_of(g), [this, g](StreamHandle stream) { multiply(handle_of(stream), g); });
+  queue.call(g.words(), [this, g](StreamHandle stream) { multiply(handle_of(stream), g); });
 }
 
 void Blas::multiply(Handle handle, const gpu::Gemm& g) {

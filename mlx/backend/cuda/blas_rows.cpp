@@ -1,7 +1,6 @@
 // The functions of cuBLASLt, and plans of products by them.
 #include "mlx/backend/cuda/blas_rows.h"
 
-#include <array>
 #include <atomic>
 #include <bit>
 
@@ -170,15 +169,9 @@ LtPlan::~LtPlan() {
 }
 
 void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
-  auto number = [](uint64_t x) { return static_cast<int64_t>(x); };
-  const std::array key = {reinterpret_cast<int64_t>(this),
-                          number(at.a),
-                          number(at.b),
-                          number(at.row),
-                          number(at.out),
-                          number(at.work),
-                          std::bit_cast<int64_t>(alpha)};
-  queue.call(key, [this, at, alpha](StreamHandle stream) { multiply(stream, at, alpha); });
+  queue.call(
+      gpu::words_of(this, at.a, at.b, at.row, at.out, at.work, std::bit_cast<uint64_t>(alpha)),
+      [this, at, alpha](StreamHandle stream) { multiply(stream, at, alpha); });
 }
 
 void LtPlan::multiply(StreamHandle stream, const Operands& at, double alpha) const {

@@ -131,6 +131,7 @@ class CudnnPlan final : public ConvolutionPlan {
   void run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const override;
 
  private:
+  void convolve(StreamHandle stream, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const;
   static constexpr int kNotSupported = 3000;
   enum Identity : int64_t { of_x = 1, of_w, of_y };
 
@@ -240,10 +241,16 @@ int CudnnPlan::choose(const CudnnDescriptor& graph, CudnnHandle asked, int mode)
 }
 
 void CudnnPlan::run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const {
+  queue.call(gpu::words_of(this, x, w, y, work),
+             [=, this](StreamHandle stream) { convolve(stream, x, w, y, work); });
+}
+
+void CudnnPlan::convolve(StreamHandle stream, uint64_t x, uint64_t w, uint64_t y,
+                         uint64_t work) const {
   constexpr std::array<int64_t, 3> kIdentities = {of_x, of_w, of_y};
   const std::array<uint64_t, 3> addresses = {x, w, y};
   const uint64_t workspace = work_bytes_ ? work : 0;
-  const CudnnHandle handle = library_.handle_of(queue.stream());
+  const CudnnHandle handle = library_.handle_of(stream);
   CudnnDescriptor operands(CudnnPart::operands);
   operands.set(attribute::identities, kIdentities)
       .set(attribute::addresses, CudnnType::pointer, addresses.data(), 3)

@@ -76,9 +76,14 @@ class CufftPlan final : public FftPlan {
   ~CufftPlan() override;
   CufftPlan(const CufftPlan&) = delete;
   size_t work_bytes() const override { return work_bytes_; }
-  void run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work) const override;
+  void run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work) const override {
+    queue.call(gpu::words_of(this, in, out, work),
+               [=, this](StreamHandle stream) { transform(stream, in, out, work); });
+  }
 
  private:
+  void transform(StreamHandle stream, uint64_t in, uint64_t out, uint64_t work) const;
+
   CudaHardware& hardware_;
   const FftLines lines_;
   mutable std::mutex mutex_;  // the stream and the memory belong to the plan
@@ -121,11 +126,11 @@ CufftPlan::~CufftPlan() {
   });
 }
 
-void CufftPlan::run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work) const {
+void CufftPlan::transform(StreamHandle stream, uint64_t in, uint64_t out, uint64_t work) const {
   const Cufft& c = cufft();
   {
     std::lock_guard lock(mutex_);
-    check_fft(c.set_stream(handle_, queue.stream()), "cufftSetStream");
+    check_fft(c.set_stream(handle_, stream), "cufftSetStream");
     // The library refuses a work area that begins where its input or output does, even if it needs
     // none; the end of a workspace can be the beginning of either.
     if (work_bytes_ == 0) work = 0;

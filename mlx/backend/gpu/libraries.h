@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <memory>
 
@@ -13,6 +14,12 @@
 #include "mlx/ops/precision.h"
 
 namespace mlx::core::gpu {
+
+/// All that a call of a library's plan depends on: the plan, and addresses and numbers.
+template <class... T>
+std::array<int64_t, 1 + sizeof...(T)> words_of(const void* plan, T... words) {
+  return {reinterpret_cast<int64_t>(plan), static_cast<int64_t>(words)...};
+}
 
 /// out = alpha * a b + beta * out for `count` pairs of matrices, row by row in memory. A transposed
 /// operand is stored column by column. `row`: elements from one row (or column) to the next.
@@ -29,6 +36,14 @@ struct Gemm {
   bool scattered = false;  ///< matrices lie at addresses of their own, multiples of 16
   Precision precision = Precision::highest;
   double alpha, beta;
+
+  /// All that the product depends on.
+  auto words() const {
+    return words_of(nullptr, a.address, a.row, a.step, a.transposed, b.address, b.row, b.step,
+                    b.transposed, out.address, out.row, out.step, m, n, k, count, type.val(),
+                    wide_out, scattered, precision, std::bit_cast<int64_t>(alpha),
+                    std::bit_cast<int64_t>(beta));
+  }
 };
 
 /// out = alpha * a b + row, which is added to each row of the result. Matrices lie as for `Gemm`,
