@@ -3,6 +3,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include <bit>
@@ -164,7 +167,7 @@ pthread_t find_main_thread() {
 #ifdef __APPLE__
   const bool here = pthread_main_np();
 #else
-  const bool here = gettid() == getpid();
+  const bool here = syscall(SYS_gettid) == getpid();
 #endif
   if (here) return pthread_self();
   nb::object main = nb::module_::import_("threading").attr("main_thread")();

@@ -28,7 +28,7 @@ struct Instance {
   const Graph* graph;
   std::vector<GraphNode> nodes;
 };
-std::atomic<int64_t> instances{0};
+std::atomic<int64_t> instances{0}, graph_launches{0};
 
 GraphNode node_of(const NodeParameters& p) {
   const auto* words = static_cast<const unsigned long long*>(p.parameters[0]);
@@ -95,6 +95,7 @@ EXPORT int cuGraphExecKernelNodeSetParams_v2(Instance* i, const GraphNode* node,
   return kInvalidValue;
 }
 EXPORT int cuGraphLaunch(Instance* i, Stream* s) {
+  ++graph_launches;
   for (const GraphNode& n : i->nodes) {
     if (!n.function) continue;
     if (const int status = check_launch(n.function, n.grid, n.block, n.shared, s)) return status;
@@ -108,3 +109,4 @@ EXPORT int cuGraphLaunch(Instance* i, Stream* s) {
 EXPORT int cuGraphExecDestroy(Instance* i) { return delete i, --instances, kSuccess; }
 /// How many graphs can be launched.
 EXPORT int64_t mlx_host_graphs() { return instances; }
+EXPORT int64_t mlx_host_graph_launches() { return graph_launches; }

@@ -7,7 +7,6 @@ import threading
 
 import numpy as np
 import pytest
-import second_backend
 from cuda_checks import no_faults, outputs  # noqa: F401
 from cuda_failures import ERRORS, GRAPH, LAUNCH, LIBRARY, driver  # noqa: F401
 
@@ -60,33 +59,53 @@ def inputs(n):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_repeated_launches_give_the_same_bits(name):
-    """The first launch of a function makes no graph; later ones do, of other arguments."""
+def test_repeated_launches_give_the_same_bits(name, driver):  # noqa: F811
+    """Calls that come first make no graph; later ones do, with other arguments."""
     xs = inputs(3)
-    firsts = [np.array(mx.compile(PROGRAMS[name])(x)) for x in xs]
+    firsts = []
+    for x in xs:
+        with mx.stream(mx.new_stream(mx.gpu)):
+            firsts.append(np.array(PROGRAMS[name](x)))
     f = mx.compile(PROGRAMS[name])
-    before = second_backend.host_driver().mlx_host_graphs()
+    launched = driver.mlx_host_graph_launches()
     kept = []
     for n in range(REPEATS):
         y = f(xs[n % 3])
         assert np.array_equal(np.array(y), firsts[n % 3])
         if n % 4 == 0:
             kept.append(y)  # results get other memory
-    assert second_backend.host_driver().mlx_host_graphs() > before
+    assert driver.mlx_host_graph_launches() > launched + REPEATS // 2
 
 
-def test_graphs_go_with_their_function():
-    f = mx.compile(rows)
+def test_graphs_go_with_their_stream(driver):  # noqa: F811
     x = inputs(1)[0]
     mx.eval(x)
-    before = second_backend.host_driver().mlx_host_graphs()
-    for _ in range(4):
-        mx.eval(f(x))
-    assert second_backend.host_driver().mlx_host_graphs() == before + 1
-    del f
+    before, made = driver.mlx_host_graphs(), []
+
+    def work():
+        for _ in range(4):
+            mx.eval(mx.compile(rows)(x))
+        made.append(driver.mlx_host_graphs())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
     gc.collect()
     mx.synchronize()
-    assert second_backend.host_driver().mlx_host_graphs() == before
+    assert made == [before + 1]
+    assert driver.mlx_host_graphs() == before
+
+
+def test_functions_and_shapes_share_graphs(driver):  # noqa: F811
+    """The kernels are the same, and get other sizes, as in a text that grows."""
+    cache = mx.zeros((24, 8)) + mx.arange(8)
+    for n in range(2, 24):
+        want = np.cumsum(np.array(mx.softmax(cache[:n], -1, stream=mx.cpu)), 0) * 3
+        if n == 6:
+            graphs = driver.mlx_host_graphs()
+        got = mx.cumsum(mx.softmax(cache[:n], -1), 0) * 3
+        assert np.allclose(np.array(got), want, rtol=1e-5)
+    assert driver.mlx_host_graphs() == graphs
 
 
 def test_convolutions_and_transforms_become_part_of_graphs(driver):  # noqa: F811

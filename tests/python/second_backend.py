@@ -129,6 +129,7 @@ def host_driver():
         "contexts",
         "modules",
         "graphs",
+        "graph_launches",
     ):
         getattr(found, f"mlx_host_{name}").restype = ctypes.c_int64
     return found

@@ -92,7 +92,7 @@ void note_row_use(Dtype::Val type, RowUse use) {
 }
 
 /// The library's descriptions of a product, and how it computes it.
-class LtPlan final : public RowProductPlan {
+class LtPlan final : public RowProductPlan, public std::enable_shared_from_this<LtPlan> {
  public:
   /// `status`: of the first call that fails.
   LtPlan(const RowProduct& product, Cublaslt::Handle handle, int& status);
@@ -171,7 +171,9 @@ LtPlan::~LtPlan() {
 void LtPlan::run(gpu::Queue& queue, const Operands& at, double alpha) const {
   queue.call(
       gpu::words_of(this, at.a, at.b, at.row, at.out, at.work, std::bit_cast<uint64_t>(alpha)),
-      [this, at, alpha](StreamHandle stream) { multiply(stream, at, alpha); });
+      [self = shared_from_this(), at, alpha](StreamHandle stream) {
+        self->multiply(stream, at, alpha);
+      });
 }
 
 void LtPlan::multiply(StreamHandle stream, const Operands& at, double alpha) const {

@@ -109,7 +109,7 @@ bool is_wanted(const CudnnDescriptor& configuration, bool exact) {
   });
 }
 
-class CudnnPlan final : public ConvolutionPlan {
+class CudnnPlan final : public ConvolutionPlan, public std::enable_shared_from_this<CudnnPlan> {
  public:
   /// `status` becomes the library's where that refuses the convolution.
   CudnnPlan(const Convolution& c, CudaConvolutions& library, CudaHardware& hardware,
@@ -242,7 +242,9 @@ int CudnnPlan::choose(const CudnnDescriptor& graph, CudnnHandle asked, int mode)
 
 void CudnnPlan::run(gpu::Queue& queue, uint64_t x, uint64_t w, uint64_t y, uint64_t work) const {
   queue.call(gpu::words_of(this, x, w, y, work),
-             [=, this](StreamHandle stream) { convolve(stream, x, w, y, work); });
+             [=, self = shared_from_this()](StreamHandle stream) {
+               self->convolve(stream, x, w, y, work);
+             });
 }
 
 void CudnnPlan::convolve(StreamHandle stream, uint64_t x, uint64_t w, uint64_t y,

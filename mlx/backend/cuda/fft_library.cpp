@@ -69,7 +69,7 @@ void note_fft_use(const FftLines& lines, FftUse use) {
 bool refuses_fft(int status) { return status == 3 || status == 4 || status == 8 || status == 16; }
 constexpr int kNoMemory = 2;
 
-class CufftPlan final : public FftPlan {
+class CufftPlan final : public FftPlan, public std::enable_shared_from_this<CufftPlan> {
  public:
   /// `status` becomes the library's where that refuses such lines.
   CufftPlan(const FftLines& lines, CudaHardware& hardware, int& status);
@@ -78,7 +78,9 @@ class CufftPlan final : public FftPlan {
   size_t work_bytes() const override { return work_bytes_; }
   void run(gpu::Queue& queue, uint64_t in, uint64_t out, uint64_t work) const override {
     queue.call(gpu::words_of(this, in, out, work),
-               [=, this](StreamHandle stream) { transform(stream, in, out, work); });
+               [=, self = shared_from_this()](StreamHandle stream) {
+                 self->transform(stream, in, out, work);
+               });
   }
 
  private:

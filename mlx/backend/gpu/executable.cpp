@@ -36,7 +36,7 @@ struct GpuExecutable final : Executable {
   std::vector<Prepared> steps;
   size_t arena_bytes = 0, launches = 0;
   bool waits = false, communicates = false, watched = false;
-  mutable LaunchGraphs graphs{*device.hardware};
+  mutable std::atomic<size_t> calls = SIZE_MAX;  ///< of the device in the last launch
   const LastWait last_wait = std::make_shared<std::atomic<int64_t>>(0);
   StepSlots slots(size_t i) const { return slots_of(steps[i].step); }
 };
@@ -403,17 +403,18 @@ void run_steps(Started& s, Queue& queue, Flight& flight, Recorder* recorder,
         }
       });
 }
-/// The same for a whole launch, whose calls are recorded where it is one of many.
+/// The same for a whole launch, whose calls are recorded.
 void run_recorded(Started& s, Queue& queue, Flight& flight) {
   std::exception_ptr stopped, failure;
   {
-    Recorder recorder(queue, s.executable->graphs);
+    Recorder recorder(queue);
     try {
       run_steps(s, queue, flight, &recorder, {});
     } catch (...) {
       stopped = std::current_exception();
     }
     failure = recorder.finish();
+    if (queue.device().hardware->graphs) s.executable->calls = recorder.calls();
     if (failure) s.next = recorder.failed_step();
   }
   if (failure)
@@ -488,7 +489,7 @@ void start(std::shared_ptr<Started> s) {
   auto completion = make_ref<DeviceCompletion>(queue, s->executable->last_wait);
   launch.done->set_completion(completion);
   const GpuExecutable& x = *s->executable;
-  const bool many = std::min(x.launches, x.graphs.calls()) > kManySteps;
+  const bool many = std::min(x.launches, x.calls.load()) > kManySteps;
   const bool on_host = x.waits || many || waits_on_host(launch.after);
   queue->submit([queue = queue.get(), completion = std::move(completion),
                  s = std::move(s)]() mutable { run(std::move(s), std::move(completion), *queue); },

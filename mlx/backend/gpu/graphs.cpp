@@ -10,18 +10,31 @@ namespace mlx::core::gpu {
 
 namespace {
 
-/// Calls in all graphs, whose number is bounded: a graph has memory on the host and the device.
-std::atomic<int64_t> calls_in_graphs = 0;
-constexpr int64_t kMostInGraphs = 1 << 16, kMostOfExecutable = 1 << 14;
-/// A segment has a graph for each set of addresses that its libraries get, and for each choice of
-/// kernels; no more than these.
-constexpr size_t kMostGraphs = 16;
-/// After so many launches in a row that had no graph for a segment, so many are not recorded.
-constexpr int kMisses = 16, kUnrecorded = 256;
+/// Calls in the graphs of a queue, which have memory on the host and the device; and forms that it
+/// knows.
+constexpr size_t kMostInGraphs = size_t{1} << 16, kMostForms = 2048;
 /// Fewer calls are made one by one.
 constexpr size_t kFewest = 2;
 
-/// Whether a graph with call `a` can make call `b`: kernels can get other arguments.
+void mix(uint64_t& hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+  hash ^= hash >> 32;
+}
+/// A number for calls that a graph can stand for, whatever the arguments of its kernels.
+uint64_t form_of(const std::vector<DeviceCall>& calls) {
+  uint64_t form = calls.size();
+  for (const DeviceCall& c : calls) {
+    mix(form, c.arguments.size());
+    if (c.library) {
+      for (int64_t word : c.arguments) mix(form, static_cast<uint64_t>(word));
+    } else {
+      mix(form, reinterpret_cast<uint64_t>(c.function.handle));
+      mix(form, static_cast<uint64_t>(c.threads) << 32 | static_cast<uint32_t>(c.shared));
+    }
+  }
+  return form;
+}
+/// Whether a graph with call `a` can make call `b`.
 bool fits(const DeviceCall& a, const DeviceCall& b) {
   if (static_cast<bool>(a.library) != static_cast<bool>(b.library)) return false;
   if (a.library) return std::ranges::equal(a.arguments, b.arguments);
@@ -29,19 +42,21 @@ bool fits(const DeviceCall& a, const DeviceCall& b) {
          a.arguments.size() == b.arguments.size();
 }
 
+thread_local Recorder* innermost = nullptr;
+
 }  // namespace
 
 //--- calls
 
-void LaunchGraphs::Calls::add(const DeviceCall& call) {
+void DeviceCalls::add(const DeviceCall& call) {
   list.push_back(call);
   words.insert(words.end(), call.arguments.begin(), call.arguments.end());
 }
-void LaunchGraphs::Calls::clear() {
+void DeviceCalls::clear() {
   list.clear();
   words.clear();
 }
-void LaunchGraphs::Calls::place() {
+void DeviceCalls::place() {
   size_t first = 0;
   for (DeviceCall& c : list) {
     c.arguments = {words.data() + first, c.arguments.size()};
@@ -51,111 +66,79 @@ void LaunchGraphs::Calls::place() {
 
 //--- graphs
 
-LaunchGraphs::~LaunchGraphs() {
-  for (auto& s : segments_)
-    for (Graph& g : s->graphs) {
-      // The driver is not called in a forked child, nor at the program's end.
-      if (!serves()) static_cast<void>(g.graph.release());
-      drop(g);
-    }
+void GraphCache::clear() noexcept {
+  // The driver is not called in a forked child, nor at the program's end.
+  if (!serves())
+    for (Graph& g : graphs_) static_cast<void>(g.graph.release());
+  by_form_.clear();
+  graphs_.clear();
+  calls_ = 0;
 }
 
-void LaunchGraphs::drop(Graph& g) {
-  const auto count = static_cast<int64_t>(g.calls.list.size());
-  calls_in_graphs -= count;
-  in_graphs_ -= count;
-  g.graph.reset();
-  g.calls.clear();
+void GraphCache::erase(Graphs::iterator g) noexcept {
+  if (g->graph) calls_ -= g->calls.list.size();
+  by_form_.erase(g->form);
+  graphs_.erase(g);
 }
 
-void LaunchGraphs::drop_all(Segment& s) {
-  for (Graph& g : s.graphs) drop(g);
-  s.graphs.clear();
+GraphCache::Graphs::iterator GraphCache::make(uint64_t form, StreamHandle stream) {
+  graphs_.push_front({form, hardware_.graph_of(pending.list, stream), {}});
+  const auto made = graphs_.begin();
+  by_form_[form] = made;
+  made->calls = pending;
+  made->calls.place();
+  if (made->graph) calls_ += pending.list.size();
+  while (calls_ > kMostInGraphs || graphs_.size() > kMostForms) erase(std::prev(graphs_.end()));
+  return made;
 }
 
-bool LaunchGraphs::begin() {
-  if (unrecorded_ > 0) --unrecorded_;
-  missed_ = false;
-  return std::exchange(launched_, true) && unrecorded_ == 0;
-}
-void LaunchGraphs::end(size_t calls) {
-  calls_ = calls;
-  pending_.clear();
-  misses_ = missed_ ? misses_ + 1 : 0;
-  if (misses_ < kMisses) return;
-  misses_ = 0;
-  unrecorded_ = kUnrecorded;
-  for (auto& s : segments_)
-    if (s->graphs.size() == kMostGraphs) drop_all(*s);
-}
-
-LaunchGraphs::Graph* LaunchGraphs::find(Segment& s, uint64_t queue) {
-  for (Graph& g : s.graphs)
-    if (g.queue == queue && std::ranges::equal(g.calls.list, pending_.list, fits)) return &g;
-  return nullptr;
-}
-
-LaunchGraphs::Graph* LaunchGraphs::make(Segment& s, uint64_t queue, StreamHandle stream) {
-  if (s.graphs.size() == kMostGraphs) {
-    missed_ = true;
-    return nullptr;
+bool GraphCache::launch(StreamHandle stream) {
+  if (pending.list.size() < kFewest) return false;
+  pending.place();
+  const uint64_t form = form_of(pending.list);
+  auto known = by_form_.find(form);
+  Graphs::iterator g;
+  if (known != by_form_.end()) {
+    g = known->second;
+    graphs_.splice(graphs_.begin(), graphs_, g);
+  } else {
+    uint64_t& seen = seen_[form % seen_.size()];
+    if (std::exchange(seen, form) != form) return false;
+    g = make(form, stream);
   }
-  const auto count = static_cast<int64_t>(pending_.list.size());
-  if (calls_in_graphs + count > kMostInGraphs || in_graphs_ + count > kMostOfExecutable) {
-    s.plain = s.graphs.empty();
-    return nullptr;
-  }
-  Graph made{hardware_.graph_of(pending_.list, stream), queue, {}};
-  if (!made.graph) {
-    s.plain = true;
-    return nullptr;
-  }
-  made.calls = pending_;
-  made.calls.place();
-  calls_in_graphs += count;
-  in_graphs_ += count;
-  s.graphs.push_back(std::move(made));
-  return &s.graphs.back();
-}
-
-bool LaunchGraphs::launch(Segment& s, const Queue& queue, StreamHandle stream) {
-  if (s.plain || pending_.list.size() < kFewest) return false;
+  if (!g->graph || !std::ranges::equal(g->calls.list, pending.list, fits)) return false;
   try {
-    Graph* g = find(s, queue.id());
-    if (!g && !(g = make(s, queue.id(), stream))) return false;
-    for (size_t k = 0; k < pending_.list.size(); ++k) {
-      const DeviceCall &now = pending_.list[k], &before = g->calls.list[k];
+    for (size_t k = 0; k < pending.list.size(); ++k) {
+      const DeviceCall &now = pending.list[k], &before = g->calls.list[k];
       if (now.blocks != before.blocks || !std::ranges::equal(now.arguments, before.arguments))
         g->graph->set(k, now);
     }
     g->graph->launch(stream);
-    std::swap(g->calls, pending_);
+    std::swap(g->calls, pending);
     return true;
   } catch (...) {
     // Calls one by one show which of them is the cause, if it is one.
-    drop_all(s);
-    s.plain = true;
+    erase(g);
     return false;
   }
 }
 
 //--- records
 
-namespace {
-thread_local Recorder* innermost = nullptr;
-}
-
-Recorder::Recorder(const Queue& queue, LaunchGraphs& graphs)
-    : queue_(queue), graphs_(graphs), outer_(innermost), stream_(queue.stream()) {
-  if (!graphs.hardware_.graphs) return;
-  lock_ = std::unique_lock(graphs.mutex_, std::try_to_lock);
-  records_ = lock_ && graphs.begin();
+Recorder::Recorder(Queue& queue)
+    : queue_(queue),
+      graphs_(queue.graphs()),
+      pending_(graphs_.pending),
+      hardware_(*queue.device().hardware),
+      stream_(queue.stream()),
+      records_(hardware_.graphs),
+      outer_(innermost) {
   if (records_) innermost = this;
 }
 Recorder::~Recorder() {
   if (!records_) return;
   innermost = outer_;
-  graphs_.end(calls_);
+  pending_.clear();
 }
 Recorder* Recorder::of(const Queue& queue) {
   for (Recorder* r = innermost; r; r = r->outer_)
@@ -165,7 +148,7 @@ Recorder* Recorder::of(const Queue& queue) {
 
 void Recorder::add(const DeviceCall& call) {
   if (failure_) std::rethrow_exception(failure_);
-  graphs_.pending_.add(call);
+  pending_.add(call);
   steps_.push_back(step_);
   if (steps_.size() == kMostCalls) flush();
 }
@@ -175,15 +158,12 @@ void Recorder::flush() {
   ++calls_;
   if (steps_.empty()) return;
   try {
-    graphs_.pending_.place();
-    if (next_ == graphs_.segments_.size())
-      graphs_.segments_.push_back(std::make_unique<LaunchGraphs::Segment>());
-    if (!graphs_.launch(*graphs_.segments_[next_++], queue_, stream_)) call_one_by_one();
+    if (!graphs_.launch(stream_)) call_one_by_one();
   } catch (...) {
     failure_ = std::current_exception();
     throw;
   }
-  graphs_.pending_.clear();
+  pending_.clear();
   steps_.clear();
 }
 
@@ -196,15 +176,16 @@ std::exception_ptr Recorder::finish() noexcept {
 }
 
 void Recorder::call_one_by_one() {
+  pending_.place();
   calls_ += steps_.size();
   const size_t current = step_;
   for (size_t k = 0; k < steps_.size(); ++k) {
     step_ = steps_[k];
-    const DeviceCall& call = graphs_.pending_.list[k];
+    const DeviceCall& call = pending_.list[k];
     if (call.library)
       call.library(stream_);
     else
-      graphs_.hardware_.launch(call, stream_);
+      hardware_.launch(call, stream_);
   }
   step_ = current;
 }

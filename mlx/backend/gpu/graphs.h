@@ -1,12 +1,14 @@
-// Graphs of launches that repeat: the calls of the device that a launch makes are recorded, and
-// those between two uses of its stream become one call.
+// Graphs of calls that repeat: the calls that a launch gives its queue are recorded, and those
+// between two uses of the queue's stream are made as one, where the same kernels and libraries came
+// before.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
-#include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "mlx/backend/gpu/device.h"
@@ -15,63 +17,55 @@ namespace mlx::core::gpu {
 
 class Queue;
 
-/// The graphs of an executable. Its second launch makes them; each later one gives their kernels
-/// the arguments that have changed.
-class LaunchGraphs {
+/// Calls in order; their arguments lie in `words`.
+struct DeviceCalls {
+  void add(const DeviceCall& call);
+  void clear();
+  /// Lets the calls find their arguments, which move while more are added.
+  void place();
+
+  std::vector<DeviceCall> list;
+  std::vector<int64_t> words;
+};
+
+/// The graphs of a queue, for jobs that run. A graph is found by its form: the kernels, and the
+/// arguments of libraries. Kernels get other arguments.
+class GraphCache {
  public:
-  explicit LaunchGraphs(Hardware& hardware) : hardware_(hardware) {}
-  ~LaunchGraphs();
-  LaunchGraphs(const LaunchGraphs&) = delete;
-  /// How often the last launch that was recorded called the device; SIZE_MAX before the first.
-  size_t calls() const { return calls_; }
+  explicit GraphCache(Hardware& hardware) : hardware_(hardware) {}
+  ~GraphCache() { clear(); }
+  GraphCache(const GraphCache&) = delete;
+  /// Makes the calls of `pending` as a graph. False where there is none: a form that is new, or one
+  /// that the device makes no graph of.
+  bool launch(StreamHandle stream);
+  /// Destroys the graphs.
+  void clear() noexcept;
+
+  DeviceCalls pending;
 
  private:
-  friend class Recorder;
-  /// Calls in order; their arguments lie in `words`.
-  struct Calls {
-    void add(const DeviceCall& call);
-    void clear();
-    /// Lets the calls find their arguments, which move while more are added.
-    void place();
-
-    std::vector<DeviceCall> list;
-    std::vector<int64_t> words;
-  };
   struct Graph {
-    std::unique_ptr<DeviceGraph> graph;
-    uint64_t queue;  ///< whose temporary memory libraries use
-    Calls calls;     ///< with the arguments that the graph has
+    uint64_t form;
+    std::unique_ptr<DeviceGraph> graph;  ///< null: the device makes none
+    DeviceCalls calls;                   ///< with the arguments that the graph has
   };
-  struct Segment {
-    std::vector<Graph> graphs;
-    bool plain = false;
-  };
-  /// Around a launch; whether it is recorded. `calls`: of the device.
-  bool begin();
-  void end(size_t calls);
-  /// Launches `pending` as a graph of the segment, if it can.
-  bool launch(Segment& segment, const Queue& queue, StreamHandle stream);
-  Graph* find(Segment& segment, uint64_t queue);
-  Graph* make(Segment& segment, uint64_t queue, StreamHandle stream);
-  void drop(Graph& graph);
-  void drop_all(Segment& segment);
+  using Graphs = std::list<Graph>;
+  Graphs::iterator make(uint64_t form, StreamHandle stream);
+  void erase(Graphs::iterator graph) noexcept;
 
   Hardware& hardware_;
-  std::mutex mutex_;  ///< of a launch that is recorded
-  bool launched_ = false, missed_ = false;
-  int misses_ = 0, unrecorded_ = 0;
-  int64_t in_graphs_ = 0;  ///< calls
-  std::atomic<size_t> calls_ = SIZE_MAX;
-  std::vector<std::unique_ptr<Segment>> segments_;
-  Calls pending_;
+  Graphs graphs_;  ///< used last: first
+  std::unordered_map<uint64_t, Graphs::iterator> by_form_;
+  size_t calls_ = 0;                      ///< in all graphs
+  std::array<uint64_t, 1024> seen_ = {};  ///< forms that came once, each at a place of its number
 };
 
 /// While one exists, the calls that its thread gives a queue are recorded. They are made when the
 /// thread uses the queue's stream for something else, and by `flush`.
 class Recorder {
  public:
-  /// Records nothing on devices without graphs, and in the first launch of an executable.
-  Recorder(const Queue& queue, LaunchGraphs& graphs);
+  /// Records nothing on devices without graphs.
+  explicit Recorder(Queue& queue);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   /// The one of this thread that records a queue's calls, or null.
@@ -86,18 +80,21 @@ class Recorder {
   /// The error of a call, and its step: neither this step nor a later one is done.
   const std::exception_ptr& failure() const { return failure_; }
   size_t failed_step() const { return step_; }
+  /// How often the device was called.
+  size_t calls() const { return calls_; }
 
  private:
-  static constexpr size_t kMostCalls = 2048;  ///< of a segment
+  static constexpr size_t kMostCalls = 2048;  ///< of a graph
   void call_one_by_one();
 
   const Queue& queue_;
-  LaunchGraphs& graphs_;
-  std::unique_lock<std::mutex> lock_;
-  bool records_ = false;
-  Recorder* const outer_;  ///< a step may launch work on another queue
+  GraphCache& graphs_;
+  DeviceCalls& pending_;
+  Hardware& hardware_;
   const StreamHandle stream_;
-  size_t next_ = 0, calls_ = 0, step_ = 0;
+  const bool records_;
+  Recorder* const outer_;  ///< a step may launch work on another queue
+  size_t calls_ = 0, step_ = 0;
   std::vector<size_t> steps_;  ///< of the pending calls
   std::exception_ptr failure_;
 };

@@ -15,14 +15,16 @@ namespace mlx::core::gpu {
 namespace {
 constexpr size_t kMostFlights = 64;
 thread_local bool queue_thread = false;
-std::atomic<uint64_t> queues = 0;  // made so far
 }  // namespace
 
 bool on_queue_thread() { return queue_thread; }
 
 Queue::Queue(DeviceState& device, int number)
-    : device_(device), id_(++queues), stream_(device.hardware->make_stream(number)) {}
-Queue::~Queue() { device_.hardware->free_stream(stream_); }
+    : device_(device), stream_(device.hardware->make_stream(number)), graphs_(*device.hardware) {}
+Queue::~Queue() {
+  graphs_.clear();
+  device_.hardware->free_stream(stream_);
+}
 
 //--- jobs
 

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "mlx/backend/gpu/completion.h"
+#include "mlx/backend/gpu/graphs.h"
 
 namespace mlx::core::gpu {
 
@@ -58,12 +59,13 @@ class Queue : public RefCounted {
 
   /// Makes a call, for a job that runs.
   void enqueue(const DeviceCall& call);
-  /// Calls a library, whose work depends on nothing but the words of `key`.
+  /// Calls a library, whose work depends on nothing but the words of `key`. `library` keeps the
+  /// objects to which these point.
   void call(std::span<const int64_t> key, std::function<void(StreamHandle)> library);
   /// The stream, after the calls that the recorder has.
   StreamHandle stream() const;
-  /// A number that no other queue has.
-  uint64_t id() const { return id_; }
+  /// For jobs that run.
+  GraphCache& graphs() { return graphs_; }
   DeviceState& device() const { return device_; }
 
   /// While one exists, a thread of the queue blocks in the device's wait and ends work that is
@@ -92,8 +94,8 @@ class Queue : public RefCounted {
   void end(Entry entry, std::exception_ptr fault);
 
   DeviceState& device_;
-  const uint64_t id_;
   StreamHandle stream_ = nullptr;
+  GraphCache graphs_;
   std::atomic<bool> released_ = false;
   std::mutex mutex_;  // of the jobs
   std::condition_variable changed_;
