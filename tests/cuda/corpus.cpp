@@ -3,15 +3,18 @@
 // it takes, casts between all dtypes, instructions that read where an element is, walks of each
 // kind. PART is a part of the names of those that are wanted; %PART %PART .. parts of the names of
 // kernels that the table of the families lists; @FOLDER the kernels that the plugin has kept there
-// (MLX_CUDA_CACHE_DIR). Two forms compile nothing: mlx_cuda_corpus --list [PART] prints the names
-// of the kernels of the table, and --unlisted FOLDER kernels kept there that the table lacks.
+// (MLX_CUDA_CACHE_DIR). Three forms compile nothing: mlx_cuda_corpus --list [PART] prints the names
+// of the kernels of the table, --unlisted FOLDER kernels kept there that the table lacks, and
+// --briefs looks for programs of different sources that are kept by the same bytes.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 #include <thread>
@@ -128,6 +131,80 @@ void add_positions(std::vector<Case>& cases) {
   }
 }
 
+/// Programs with their forms that differ in one field from another, whose sources differ though
+/// their briefs do not.
+size_t vague_briefs() {
+  std::mt19937 random(5);
+  auto below = [&](auto n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  auto dtype = [&] { return static_cast<Val>(below(kNumDtypes)); };
+  auto walk = [&] { return static_cast<Walk>(below(6)); };
+  size_t vague = 0;
+  for (int repeat = 0; repeat < 20'000; ++repeat) {
+    Program p;
+    ProgramForm f;
+    for (int k = 1 + below(3); k > 0; --k) p.inputs.push_back(dtype());
+    for (int k = below(3); k > 0; --k) p.constants.push_back(dtype());
+    p.numberings.resize(static_cast<size_t>(below(2)));
+    for (int k = 1 + below(3); k > 0; --k) {
+      const auto last = static_cast<unsigned>(p.first_instr()) + p.code.size();
+      auto value = [&] { return static_cast<uint16_t>(below(last)); };
+      p.code.push_back({static_cast<OpId>(below(kElementwiseCount)), dtype(), dtype(), value(),
+                        value(), value()});
+    }
+    if (!p.numberings.empty()) p.code.push_back({OpId::position, Val::int64, dtype(), 0});
+    p.outputs.push_back(static_cast<uint16_t>(p.first_instr()));
+    for (size_t k = 0; k <= p.inputs.size(); ++k) f.operands.push_back(walk());
+    for (size_t k = 0; k < p.numberings.size(); ++k) f.numberings.push_back(walk());
+    f.rank = 2 + below(2);
+    f.vector = 1 << below(3);
+    f.tile = below(2) * 32;
+    auto text = [&] { return print_program(p, f, "kernel", cuda::cuda_target); };
+    const std::string source = text(), brief = brief_of(p, f);
+    auto number = [&] { return p.numberings.empty() ? Numbering() : p.numberings[0]; };
+    const Program old_program = p;
+    const ProgramForm old_form = f;
+    const std::function<void()> changes[] = {
+        [&] { p.inputs[0] = dtype(); },
+        [&] { p.inputs.push_back(dtype()), f.operands.push_back(walk()); },
+        [&] { p.constants.push_back(dtype()); },
+        [&] {
+          if (!p.constants.empty()) p.constants.back() = dtype();
+        },
+        [&] { p.numberings.push_back(number()), f.numberings.push_back(walk()); },
+        [&] {
+          if (!p.numberings.empty()) p.numberings[0].count = 7, p.numberings[0].start = 2;
+        },
+        [&] { p.code[0].op = static_cast<OpId>(below(kElementwiseCount)); },
+        [&] { p.code.back().type = dtype(); },
+        [&] { p.code.back().out = dtype(); },
+        [&] { p.code[0].a = static_cast<uint16_t>(below(p.first_instr())); },
+        [&] { p.code[0].b = static_cast<uint16_t>(below(p.first_instr())); },
+        [&] { p.code[0].c = static_cast<uint16_t>(below(p.first_instr())); },
+        [&] { p.code.push_back({OpId::cast, dtype(), dtype(), 0}); },
+        [&] { p.outputs[0] = static_cast<uint16_t>(p.first_instr() + below(p.code.size())); },
+        [&] { f.operands[below(f.operands.size())] = walk(); },
+        [&] {
+          if (!f.numberings.empty()) f.numberings[0] = walk();
+        },
+        [&] { f.rank = 1 + below(4); },
+        [&] { f.wide = true; },
+        [&] { f.vector = 8; },
+        [&] { f.tile = 64 - f.tile; },
+        [&] { f.tile_axis = 1; },
+        [&] { f.table = ProgramForm::Table::write; },
+        [&] { f.table = ProgramForm::Table::read; },
+    };
+    for (const auto& change : changes) {
+      change();
+      if (text() != source && brief_of(p, f) == brief && ++vague <= 3)
+        std::printf("one brief for two sources:\n%s\n%s\n", source.c_str(), text().c_str());
+      p = old_program;
+      f = old_form;
+    }
+  }
+  return vague;
+}
+
 /// The kernels of the table whose names have a part.
 void add_kernels(std::vector<Case>& cases, const std::string& part) {
   for (const KernelInstance& k : kernel_instances()) {
@@ -212,6 +289,11 @@ int main(int argc, char** argv) {
     add_kernels(wanted, argc > 2 ? argv[2] : "");
     for (const Case& c : wanted) std::printf("%s\n", c.name.c_str());
     return wanted.empty();
+  }
+  if (architecture == "--briefs") {
+    const size_t vague = vague_briefs();
+    std::printf("%zu briefs stand for two sources\n", vague);
+    return vague > 0;
   }
   if (architecture == "--unlisted" && argc > 2) {
     add_files(wanted, argv[2]);

@@ -56,6 +56,8 @@ def test_kernels_of_the_table_compile():
     assert len(names) == len(set(names)) > 3000
     assert "sort: search_sorted<bfloat16_t>" in names and "random: random_bytes" in names
     assert run("--list", "no such kernel").returncode == 1
+    briefs = run("--briefs")
+    assert briefs.returncode == 0 and briefs.stdout == "0 briefs stand for two sources\n"
     functions = {}
     by_warpgroups = re.compile(r"attention_groups|packed_warpgroups")
     for name in (n for n in names if not by_warpgroups.match(n)):

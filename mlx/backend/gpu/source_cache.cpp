@@ -241,7 +241,8 @@ Function KernelCache::find(const std::string& source, const char* name, bool com
       on_own_stack([&] {
         hardware_.enter();
         const std::string code = compiled ? source : code_of(source);
-        hardware_.load(code, name, entry->module);
+        entry->function = hardware_.load(code, name, entry->module);
+        entry->name = name;
       });
     } catch (...) {
       entry->error = std::current_exception();
@@ -256,7 +257,26 @@ Function KernelCache::find(const std::string& source, const char* name, bool com
     changed_.notify_all();
   }
   if (entry->error) std::rethrow_exception(entry->error);
+  if (entry->name == name) return {entry->function, entry};
   return {hardware_.load({}, name, entry->module), entry};
+}
+
+Function KernelCache::find(const std::string& brief, const std::function<std::string()>& source,
+                           const char* name) {
+  {
+    std::lock_guard lock(mutex_);
+    if (auto known = briefs_.find(brief); known != briefs_.end())
+      if (const std::shared_ptr<const Entry> entry = known->second.lock()) {
+        entry->used = ++uses_;
+        return {entry->function, entry};
+      }
+  }
+  Function found = find(source(), name);
+  std::lock_guard lock(mutex_);
+  if (briefs_.size() > 4 * most_)
+    std::erase_if(briefs_, [](const auto& b) { return b.second.expired(); });
+  briefs_[brief] = std::static_pointer_cast<const Entry>(found.module);
+  return found;
 }
 
 }  // namespace mlx::core::gpu

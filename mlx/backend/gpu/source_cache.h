@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,6 +19,9 @@ class KernelCache {
   explicit KernelCache(Hardware& hardware);
   /// The kernel `name` of a source, compiled at most once while it is loaded.
   Function find(const std::string& source, const char* name);
+  /// The same; `brief` stands for the source, which is written where it is not known.
+  Function find(const std::string& brief, const std::function<std::string()>& source,
+                const char* name);
   /// The kernel `name` of PTX or machine code, loaded at most once at a time.
   Function load(const std::string& code, const char* name);
 
@@ -31,7 +35,9 @@ class KernelCache {
     bool ready = false;
     void* module = nullptr;
     std::exception_ptr error = {};
-    uint64_t used = 0;  ///< the number of the last use
+    mutable uint64_t used = 0;  ///< the number of the last use
+    std::string name = {};      ///< of the kernel that was asked for first
+    FunctionHandle function = nullptr;
   };
   using Modules = std::unordered_map<std::string, std::shared_ptr<Entry>>;
   Hardware& hardware_;
@@ -39,6 +45,7 @@ class KernelCache {
   std::mutex mutex_;
   std::condition_variable changed_;
   Modules modules_;  // by source, or code
+  std::unordered_map<std::string, std::weak_ptr<const Entry>> briefs_;
   uint64_t uses_ = 0;
 };
 

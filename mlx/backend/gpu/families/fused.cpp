@@ -153,8 +153,11 @@ FusedKernel::FusedKernel(const Step& step, DeviceState& device) {
   count_ = num_elements(shape);
   const ProgramArguments at(step.program, form_);
   auto compiled = [&](const ProgramForm& form) {
+    constexpr const char* kName = "program";
     return device.kernels->find(
-        print_program(step.program, form, "program", *device.hardware->target()), "program");
+        brief_of(step.program, form),
+        [&] { return print_program(step.program, form, kName, *device.hardware->target()); },
+        kName);
   };
   kernel_.function = compiled(form_);
   if (form_.table == ProgramForm::Table::read) {

@@ -467,6 +467,26 @@ int unrolled(const Program& p, const ProgramForm& form) {
 }
 
 std::string print_values(const Program& p) { return Printer(p, {}, "").values(); }
+std::string brief_of(const Program& p, const ProgramForm& form) {
+  std::string brief;
+  brief.reserve(64 + 16 * p.code.size());
+  auto put = [&](auto... words) {
+    (brief.append(reinterpret_cast<const char*>(&words), sizeof(words)), ...);
+  };
+  auto put_list = [&](const auto& list) {
+    put(list.size());
+    for (const auto& item : list) put(item);
+  };
+  put_list(p.inputs);
+  put_list(p.constants);
+  put_list(p.outputs);
+  put(p.code.size());
+  for (const Instr& i : p.code) put(i.op, i.type, i.out, i.a, i.b, i.c);
+  put_list(form.operands);
+  put_list(form.numberings);
+  put(form.rank, form.wide, form.vector, form.pairs, form.table, form.tile, form.tile_axis);
+  return brief;
+}
 std::string print_program(const Program& p, const ProgramForm& form, const std::string& name,
                           const KernelTarget& target) {
   return Printer(p, form, name).print(target);

@@ -66,6 +66,8 @@ int unrolled(const Program& program, const ProgramForm& form);
 /// those of inputs and constants are there.
 std::string print_values(const Program& program);
 
+/// Bytes that are equal where sources are, for kernels of one name and target.
+std::string brief_of(const Program& program, const ProgramForm& form);
 /// The source of a kernel `name` for a target.
 std::string print_program(const Program& program, const ProgramForm& form, const std::string& name,
                           const KernelTarget& target);

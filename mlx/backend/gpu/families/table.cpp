@@ -1,23 +1,39 @@
 // Op -> kernel. A family adds its entries here.
 #include <algorithm>
-#include <cstring>
+#include <string_view>
+#include <unordered_map>
 
 #include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
-const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
-                               std::span<const Layout> operands, int n_inputs,
-                               const DeviceState& device, Requirements& needs) {
-  for (std::span<const KernelEntry> family : {
+namespace {
+
+using Entries = std::unordered_map<std::string_view, const KernelEntry*>;
+/// The entries of all families by their ops.
+const Entries& all_entries() {
+  static const Entries entries = [] {
+    Entries all;
+    for (std::span<const KernelEntry> family : {
 #define X(name) name##_kernels,
 #include "mlx/backend/gpu/families/table.def"
 #undef X
-       })
-    for (const KernelEntry& k : family)
-      if (!std::strcmp(k.op, op.name))
-        return k.find(attrs, operands, n_inputs, device, needs) ? &k : nullptr;
-  return nullptr;
+         })
+      for (const KernelEntry& k : family) all.emplace(k.op, &k);
+    return all;
+  }();
+  return entries;
+}
+
+}  // namespace
+
+const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
+                               std::span<const Layout> operands, int n_inputs,
+                               const DeviceState& device, Requirements& needs) {
+  const auto found = all_entries().find(op.name);
+  if (found == all_entries().end()) return nullptr;
+  const KernelEntry* const k = found->second;
+  return k->find(attrs, operands, n_inputs, device, needs) ? k : nullptr;
 }
 
 namespace {
