@@ -46,7 +46,7 @@ class Lowering {
         targets_(targets),
         groups_(groups),
         plan_(plan),
-        steps_(targets, plan),
+        steps_(targets, plan, items.size()),
         values_(items, steps_, plan),
         programs_(items, targets, groups, steps_, values_),
         ops_(items, targets, steps_, values_) {}

@@ -1,6 +1,8 @@
 // Steps in order of their streams, cut into segments where streams depend on each other.
 #include "mlx/runtime/steps.h"
 
+#include <algorithm>
+
 #include "mlx/runtime/layouts.h"
 
 namespace mlx::core {
@@ -22,7 +24,8 @@ StepBuilder::Open& StepBuilder::open(int stream) {
   fresh.segment.backend = t.backend;
   fresh.segment.space = t.space;
   fresh.segment.alignment = static_cast<size_t>(t.caps.alignment);
-  fresh.segment.steps.reserve(2);  // large: more would not fit into the allocator's small blocks
+  // Steps are large: more than two would not fit into the allocator's small blocks.
+  fresh.segment.steps.reserve(std::max<size_t>(2, items_ / 4));
   return fresh;
 }
 

@@ -25,7 +25,9 @@ void find_lifetimes(Plan& plan);
 /// streams that do not exchange anything have one segment each.
 class StepBuilder {
  public:
-  StepBuilder(const Targets& targets, Plan& plan) : targets_(targets), plan_(plan) {
+  /// `items`: of the schedule, more than there will be steps.
+  StepBuilder(const Targets& targets, Plan& plan, size_t items)
+      : targets_(targets), plan_(plan), items_(items) {
     plan.slots.reserve(kFew);
   }
 
@@ -54,6 +56,7 @@ class StepBuilder {
 
   const Targets& targets_;
   Plan& plan_;
+  const size_t items_;
   std::vector<std::unique_ptr<Open>> segments_;  // in the order in which they opened
   SmallVector<Open*, 4> closed_;                 // in the order in which they closed
   SmallVector<Open*, 16> writer_of_;             // per slot

@@ -33,10 +33,8 @@ const Found& found_devices() {
 
 /// The entry of an op that this plugin alone has kernels for, or null.
 const gpu::KernelEntry* own_entry(const OpDef& op) {
-  for (const auto family : {custom_kernels, collective_kernels})
-    for (const gpu::KernelEntry& k : family)
-      if (std::string_view(k.op) == op.name) return &k;
-  return nullptr;
+  static const gpu::KernelTable table({custom_kernels, collective_kernels});
+  return table.find(op);
 }
 
 class CudaBackend final : public gpu::GpuBackend, public CudaInterop {

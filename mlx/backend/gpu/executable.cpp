@@ -272,6 +272,7 @@ std::shared_ptr<const Executable> prepare_work(
   auto x = std::make_shared<GpuExecutable>(state);
   x->arena_bytes = work.arena_bytes;
   x->watched = step_observer.load() != nullptr;
+  x->steps.reserve(work.steps.size());
   for (Step& s : work.steps) x->steps.push_back({std::move(s), x->watched});
   each_step(x->steps, state, [&](Prepared& p) {
     try {

@@ -1,8 +1,11 @@
 // A family of ops: the steps for which it has kernels, and the kernels.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 
 #include "mlx/backend/backend.h"
 #include "mlx/backend/gpu/families/kernel_table.h"
@@ -19,6 +22,17 @@ struct KernelEntry {
                const DeviceState& device, Requirements& needs);
   /// Compiles a step that was found, with operands in the layouts that it asked for.
   std::unique_ptr<const OpKernel> (*prepare)(const Step& step, DeviceState& device);
+};
+
+/// Entries by their ops.
+class KernelTable {
+ public:
+  explicit KernelTable(std::initializer_list<std::span<const KernelEntry>> families);
+  /// The entry of an op, or null.
+  const KernelEntry* find(const OpDef& op) const;
+
+ private:
+  std::unordered_map<std::string_view, const KernelEntry*> entries_;
 };
 
 /// The kernel of an op for operands, or null where there is none.

@@ -1,39 +1,29 @@
 // Op -> kernel. A family adds its entries here.
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 
 #include "mlx/backend/gpu/families/step_kernel.h"
 
 namespace mlx::core::gpu {
 
-namespace {
-
-using Entries = std::unordered_map<std::string_view, const KernelEntry*>;
-/// The entries of all families by their ops.
-const Entries& all_entries() {
-  static const Entries entries = [] {
-    Entries all;
-    for (std::span<const KernelEntry> family : {
-#define X(name) name##_kernels,
-#include "mlx/backend/gpu/families/table.def"
-#undef X
-         })
-      for (const KernelEntry& k : family) all.emplace(k.op, &k);
-    return all;
-  }();
-  return entries;
+KernelTable::KernelTable(std::initializer_list<std::span<const KernelEntry>> families) {
+  for (std::span<const KernelEntry> family : families)
+    for (const KernelEntry& k : family) entries_.emplace(k.op, &k);
 }
-
-}  // namespace
+const KernelEntry* KernelTable::find(const OpDef& op) const {
+  const auto found = entries_.find(op.name);
+  return found == entries_.end() ? nullptr : found->second;
+}
 
 const KernelEntry* find_kernel(const OpDef& op, const Attrs* attrs,
                                std::span<const Layout> operands, int n_inputs,
                                const DeviceState& device, Requirements& needs) {
-  const auto found = all_entries().find(op.name);
-  if (found == all_entries().end()) return nullptr;
-  const KernelEntry* const k = found->second;
-  return k->find(attrs, operands, n_inputs, device, needs) ? k : nullptr;
+  static const KernelTable table({
+#define X(name) name##_kernels,
+#include "mlx/backend/gpu/families/table.def"
+#undef X
+  });
+  const KernelEntry* const k = table.find(op);
+  return k && k->find(attrs, operands, n_inputs, device, needs) ? k : nullptr;
 }
 
 namespace {
