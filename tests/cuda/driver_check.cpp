@@ -29,7 +29,6 @@ static_assert(sizeof(cuda::KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
 static_assert(offsetof(cuda::KernelNode, arguments) ==
               offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
 static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == cuda::kRelaxedCapture);
-static_assert(CUDA_ERROR_INVALID_VALUE == cuda::kInvalidValue);
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == cuda::kOutOfMemory);
 static_assert(CUDA_ERROR_NOT_READY == cuda::kNotReady);
 static_assert(CU_STREAM_NON_BLOCKING == cuda::kNonBlockingStream);

@@ -164,6 +164,23 @@ def test_graphs_that_fail_give_way_to_calls(name, n, driver):  # noqa: F811
     assert np.array_equal(np.array(f(x)), want)
 
 
+def test_a_library_that_fails_while_a_graph_is_made_is_asked_again(driver):  # noqa: F811
+    x = inputs(1)[0]
+    with mx.stream(mx.new_stream(mx.gpu)):
+        f = mx.compile(products)
+        want = np.array(f(x))
+        driver.mlx_host_fail(LIBRARY, 1, 1)
+        kept = [f(x) for _ in range(8)]  # each at another address
+        assert all(np.array_equal(np.array(y), want) for y in kept)
+        driver.mlx_host_fail(LIBRARY, 0, 0)
+        del kept
+        for _ in range(REPEATS):
+            assert np.array_equal(np.array(f(x)), want)
+        driver.mlx_host_fail(LIBRARY, 0, 0)
+        mx.eval(f(x))
+    assert driver.mlx_host_calls(LIBRARY) == 0
+
+
 @pytest.mark.parametrize("kind", [LAUNCH, LIBRARY])
 def test_a_call_that_fails_is_the_error_of_its_step(kind, driver):  # noqa: F811
     """Results that do not depend on it are there, and the function works again."""

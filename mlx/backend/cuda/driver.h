@@ -96,7 +96,7 @@ struct Driver {
 };
 
 // Values of the driver's enumerations.
-inline constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotReady = 600;
+inline constexpr int kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 inline constexpr unsigned kNonBlockingStream = 1;
 inline constexpr unsigned kEventBlocks = 1, kEventWithoutTiming = 2;
 inline constexpr int kRelaxedCapture = 2;

@@ -19,7 +19,7 @@ class Graph final : public gpu::DeviceGraph {
   }
   Graph(const Graph&) = delete;
 
-  /// The status of the first call that fails.
+  /// The status of the first call of the driver that fails. Throws what a library throws.
   int build(std::span<const gpu::DeviceCall> calls, StreamHandle stream) {
     int status = driver().create_graph(&graph_, 0);
     for (const gpu::DeviceCall& c : calls) {
@@ -65,17 +65,17 @@ class Graph final : public gpu::DeviceGraph {
     GraphHandle captured = nullptr;
     int status = driver().begin_capture(stream, kRelaxedCapture);
     if (status != kSuccess) return status;
-    bool called = true;
+    std::exception_ptr error;
     try {
       call.library(stream);
     } catch (...) {
-      called = false;
+      error = std::current_exception();
     }
     status = driver().end_capture(stream, &captured);
-    if (status == kSuccess)
-      status = called ? driver().add_graph(&added, graph_, before, before ? 1 : 0, captured)
-                      : kInvalidValue;
+    if (status == kSuccess && !error)
+      status = driver().add_graph(&added, graph_, before, before ? 1 : 0, captured);
     if (captured) driver().destroy_graph(captured);
+    if (error) std::rethrow_exception(error);
     return status;
   }
 

@@ -123,7 +123,7 @@ class Hardware {
   virtual void copy(Way way, Address to, Address from, size_t bytes, StreamHandle stream) = 0;
   virtual void launch(const DeviceCall& kernel, StreamHandle stream) = 0;
   /// A graph of calls that have been made before, or null where the device makes none of them.
-  /// Libraries get the stream, on which nothing is enqueued by that.
+  /// Libraries get the stream, on which nothing is enqueued by that; throws what they throw.
   virtual std::unique_ptr<DeviceGraph> graph_of(std::span<const DeviceCall>, StreamHandle) {
     return nullptr;
   }

@@ -10,9 +10,9 @@ namespace mlx::core::gpu {
 
 namespace {
 
-/// Calls in the graphs of a queue, which have memory on the host and the device; and forms that it
-/// knows.
-constexpr size_t kMostInGraphs = size_t{1} << 16, kMostForms = 2048;
+/// Calls in the graphs of a queue, which have memory on the host and the device; and graphs, which
+/// keep the modules of their kernels loaded.
+constexpr size_t kMostInGraphs = size_t{1} << 16, kMostForms = 512;
 /// Fewer calls are made one by one.
 constexpr size_t kFewest = 2;
 
@@ -82,7 +82,8 @@ void GraphCache::erase(Graphs::iterator g) noexcept {
 }
 
 GraphCache::Graphs::iterator GraphCache::make(uint64_t form, StreamHandle stream) {
-  graphs_.push_front({form, hardware_.graph_of(pending.list, stream), {}});
+  auto graph = hardware_.graph_of(pending.list, stream);
+  graphs_.push_front({form, std::move(graph), {}});
   const auto made = graphs_.begin();
   by_form_[form] = made;
   made->calls = pending;
@@ -104,7 +105,11 @@ bool GraphCache::launch(StreamHandle stream) {
   } else {
     uint64_t& seen = seen_[form % seen_.size()];
     if (std::exchange(seen, form) != form) return false;
-    g = make(form, stream);
+    try {
+      g = make(form, stream);
+    } catch (...) {
+      return false;  // the next launch tries again
+    }
   }
   if (!g->graph || !std::ranges::equal(g->calls.list, pending.list, fits)) return false;
   try {
