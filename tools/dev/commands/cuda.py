@@ -41,6 +41,7 @@ def checks(everything: bool = True) -> list[str]:
         "cuda_checks.py",
         "cuda_convolutions.py",
         "cuda_failures.py",
+        "cuda_graphs.py",
         "cuda_kernels.py",
         "cuda_products.py",
         "test_gpu_interop.py",
