@@ -4,7 +4,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mlx/backend/gpu/device.h"
+#include "mlx/backend/gpu/devices.h"
 #include "mlx/backend/gpu/threads.h"
 
 namespace mlx::core::cuda {

@@ -1,13 +1,16 @@
 """`./dev cuda`: the plugin for NVIDIA GPUs, and its checks that need no GPU."""
 
+import os
 import shutil
+import subprocess
 import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..builds import BUILD, PACKAGE, build, configure
 from ..environment import environment
-from ..shell import PYTHON, ROOT, doctest, jobs, logged, no_more, run as run_program
+from ..shell import PYTHON, ROOT, doctest, jobs, logged, no_more, refuse, run as run_program
 from ..suites import day, sanitizers, suite
 
 USAGE = """\
@@ -49,6 +52,27 @@ def checks(everything: bool = True) -> list[str]:
     agree = sorted(tests.glob("test_devices_agree*.py"))
     files = [tests / name for name in names] + (agree if everything else agree[day() % 2 :: 2])
     return [str(file) for file in files]
+
+
+def check_headers() -> None:
+    """Compiles each header of the rooms of GPUs by itself: where sources share units and a
+    precompiled header, another one hides an include that is missing."""
+    rooms = ("gpu", "gpu/families", "cuda", "nccl")
+    headers = [h for room in rooms for h in sorted(Path("mlx/backend", room).glob("*.h"))]
+    folders = (ROOT, ROOT / "mlx/compat/published", ROOT / BUILD / "include")
+    command = [os.environ.get("CXX", "c++"), "-std=c++20", "-fsyntax-only", "-x", "c++", "-"]
+    command += [f"-I{folder}" for folder in folders]
+
+    def compiles(header: Path) -> bool:
+        text = f'#include "{header}"\n'
+        return subprocess.run(command, input=text, text=True, cwd=ROOT).returncode == 0
+
+    with ThreadPoolExecutor(jobs()) as threads:
+        bad = [
+            h for h, well in zip(headers, threads.map(compiles, headers), strict=True) if not well
+        ]
+    if bad:
+        refuse(f"headers that do not compile by themselves: {', '.join(map(str, bad))}")
 
 
 def sanitized() -> None:
@@ -136,6 +160,7 @@ def run(arguments: list[str]) -> int:
     found = ("-USKBUILD", "-DMLX_CUDA=ON", f"-DMLX_CUDA_PACKAGES={ROOT / FOLDER}")
     logged(BUILD / "configure-cuda.log", ".venv/bin/cmake", "-S", ".", "-B", BUILD, *found)
     build()
+    check_headers()
     run_program(PYTHON, "tests/cuda/symbols.py", FOLDER)
     began = time.time()
     options = ["-q", "-n", str(jobs()), "--backend", "cuda-host"]
