@@ -339,7 +339,7 @@ MLX_FN void count_blocks(const Source& source, int64_t first, int64_t end, int l
   constexpr int kEach = kBlock / kLanes;
   using E = decltype(source(first));
   if constexpr (Source::kBatch == kEach && sizeof(E) <= 4) {
-    E now[kEach], next[kEach];
+    E now[kEach] = {}, next[kEach] = {};  // a bool that nothing wrote may not be copied
     if (first + lane < end) load_batch(source, first + lane, end_of_block(first, end), now);
     for (int64_t block = first; block < end; block += kBlock) {
       const int64_t following = block + kBlock + lane;

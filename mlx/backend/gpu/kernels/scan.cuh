@@ -123,7 +123,7 @@ MLX_FN void scan_rows(const ScanArguments& p) {
       }
     };
     typename O::A a = O::neutral();
-    T next[kPart];
+    T next[kPart] = {};
     auto load = [&](int64_t i) { each(i, [&](int j, int, int64_t k) { next[j] = in[k]; }); };
     load(0);
     for (int64_t i = 0; i < p.n; i += kPart) {
@@ -221,7 +221,7 @@ MLX_FN void scan_chunks(const ScanArguments& p) {
     A before = O::neutral(), all;
     if (Write && c > 0) before = before_chunk<O>(totals + line * p.chunks, c);
     const int64_t end = (c + 1) * p.chunk < p.n ? (c + 1) * p.chunk : p.n;
-    T next[kEach];
+    T next[kEach] = {};
     auto load = [&](int64_t tile) {
 #pragma unroll
       for (int k = 0; k < kEach; ++k) {
