@@ -24,6 +24,10 @@ inline constexpr double kLog64[] = {0.66666666666667349, 0.39999999999411097, 0.
                                     0.22222198475739894, 0.18183569756048341, 0.15313902778693286,
                                     0.14797512724715011};
 
+/// 1 / (1 + f) from 1 / sqrt(2) - 1 to sqrt(2) - 1, within .0105.
+template <class T>
+inline constexpr T kInverse[] = {T(1.0017851), T(-1.0882961), T(0.97056713)};
+
 // ln 2 in two parts; the product of the first with any exponent is exact.
 template <class T>
 inline constexpr T kLn2High = sizeof(T) == 4 ? T(0x1.62e4p-1) : T(0x1.62e42feep-1);
@@ -189,7 +193,10 @@ MLX_FN V log1p(V x) {
   V one = V(T(1)), u = one + x, back = u - one;
   V lost = (one - (u - back)) + (x - back);  // 1 + x = u + lost, exactly
   auto [k, f] = split(u);
-  V r = v_fma(k, V(kLn2High<T>), log_of_mantissa(f, v_fma(k, V(kLn2Low<T>), lost / u)));
+  // lost / u, without a division: an error of .02 ULP of the result. A large u needs nothing of it.
+  V share = v_fma(-f * lost, polynomial(f, kInverse<T>), lost);
+  share = v_select(k < V(T(64)), share * power_of_two(-k), V(T(0)));
+  V r = v_fma(k, V(kLn2High<T>), log_of_mantissa(f, v_fma(k, V(kLn2Low<T>), share)));
   auto plain = (x > V(T(-1))) & (x < V(kInf<T>)) & (v_abs(x) > V(kTiny));
   return v_select(plain, r, log_limits(u, x));  // tiny x is its own logarithm
 }

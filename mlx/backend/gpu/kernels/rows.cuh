@@ -83,8 +83,8 @@ template <class A>
 MLX_FN A exponential(A x) {
   return plain(m::exp(lane::Lane<A>(x)));
 }
-/// The exponential of a number that is not above 0, for results of type T: within 2^-17 of it, or
-/// of 2^-126, where T has fewer digits.
+/// The exponential of a number that is not above 0, or NaN, for results of type T: within 2^-17 of
+/// it, or of 2^-126, where T has fewer digits.
 template <class T>
 MLX_FN Wide<T> exponential_for(Wide<T> x) {
 #ifdef __CUDACC_RTC__
@@ -97,33 +97,26 @@ MLX_FN Wide<T> exponential_for(Wide<T> x) {
   return exponential(x);
 }
 
-/// The same as an object.
-template <class T>
-struct ExponentialFor {
-  MLX_FN Wide<T> operator()(Wide<T> x) const { return exponential_for<T>(x); }
-};
-template <class A>
-struct Exponential {
-  MLX_FN A operator()(A x) const { return exponential(x); }
-};
-
 /// The elements of a row that belong to one of G threads, V neighbours at a time: kept by the
 /// thread where it has at most K of them, read again where K is 0. Dense: the row's elements are
-/// neighbours in memory, and pass in `V` at once where addresses allow it.
+/// neighbours in memory, and pass in `V` at once where addresses allow it. Places behind the end of
+/// the row hold `padding`.
 template <int G, int K, class T, bool Dense = true>
 struct Row {
   using A = Wide<T>;
   static constexpr int kMost = 16 / static_cast<int>(sizeof(T));
   static constexpr int V = K == 0 || K > kMost ? kMost : K, kTurns = K > 0 ? K / V : 1;
+  static constexpr bool kKept = K > 0;
   DevicePointer<const T> first;  ///< of the thread
   int64_t n, stride;
   bool whole;  ///< neighbours exist and lie together
-  A kept[K > 0 ? K : 1];
-  MLX_FN Row(DevicePointer<const T> row, int64_t n_, int64_t stride_)
+  A padding, kept[K > 0 ? K : 1];
+  MLX_FN Row(DevicePointer<const T> row, int64_t n_, int64_t stride_, A padding_ = 0)
       : first(row + own_lane() * stride_),
         n(n_),
         stride(stride_),
-        whole(Dense && n_ % V == 0 && reinterpret_cast<uint64_t>(row) % (sizeof(T) * V) == 0) {
+        whole(Dense && n_ % V == 0 && reinterpret_cast<uint64_t>(row) % (sizeof(T) * V) == 0),
+        padding(padding_) {
 #pragma unroll
     for (int t = 0; t < (K > 0 ? kTurns : 0); ++t)
       load(t, *reinterpret_cast<A(*)[V]>(kept + t * V));
@@ -154,10 +147,25 @@ struct Row {
       Neighbours<T, V> some = {};
       if (left(turn) > 0) some = *neighbours<const Neighbours<T, V>>(first + step(turn, 0));
 #pragma unroll
-      for (int c = 0; c < V; ++c) to[c] = wide(some.x[c]);
+      for (int c = 0; c < V; ++c) to[c] = left(turn) > 0 ? wide(some.x[c]) : padding;
     } else {
 #pragma unroll
-      for (int c = 0; c < V; ++c) to[c] = c < left(turn) ? wide(first[step(turn, c)]) : A(0);
+      for (int c = 0; c < V; ++c) to[c] = c < left(turn) ? wide(first[step(turn, c)]) : padding;
+    }
+  }
+  /// Calls f(x, turn) for the V neighbours of each turn, with padding.
+  template <class F>
+  MLX_FN void each_turn(F f) {
+    if constexpr (K == 0) {
+      A x[V];
+      for (int64_t turn = 0; left(turn) > 0; ++turn) {
+        load(turn, x);
+        f(x, turn);
+      }
+    } else {
+#pragma unroll
+      for (int turn = 0; turn < kTurns; ++turn)
+        f(*reinterpret_cast<A(*)[V]>(kept + turn * V), turn);
     }
   }
   /// Calls f(x) for the thread's elements, from the first to the last.
@@ -192,41 +200,54 @@ struct Row {
       }
     });
   }
-
- private:
-  template <class F>
-  MLX_FN void each_turn(F f) {
-    if constexpr (K == 0) {
-      A x[V];
-      for (int64_t turn = 0; left(turn) > 0; ++turn) {
-        load(turn, x);
-        f(x, turn);
-      }
-    } else {
-#pragma unroll
-      for (int turn = 0; turn < kTurns; ++turn)
-        f(*reinterpret_cast<A(*)[V]>(kept + turn * V), turn);
-    }
-  }
 };
 
-/// The largest element of a row, and the sum of the exponentials relative to it, by `exp`. A kept
-/// row becomes those exponentials.
-template <int G, class A>
+/// The largest element of a row padded with -infinity, and the sum of the exponentials relative to
+/// it. A kept row becomes those exponentials; another one is read once, with sums that change their
+/// scale where a larger element comes.
+template <int G, class T>
 struct SumExp {
-  A shift, sum;
-  template <class R, class F>
-  MLX_FN SumExp(R& row, F exp) {
-    A largest = -__builtin_inff(), total = 0;
-    row.each([&](A& x) { largest = Larger()(largest, x); });
-    largest = over_group<G>(largest, Larger());
-    row.each([&](A& x) {
-      x = exp(x - largest);
-      total += x;
-    });
-    shift = largest;
-    sum = over_group<G>(total, Add());
+  using A = Wide<T>;
+  A shift = kLeast, sum = 0;
+  static constexpr A kLeast = -__builtin_inff();
+  template <class R>
+  MLX_FN explicit SumExp(R& row) {
+    if constexpr (R::kKept) {
+      row.each_turn([&](A(&x)[R::V], int) { shift = largest(shift, x); });
+      shift = over_group<G>(shift, Larger());
+      row.each_turn([&](A(&x)[R::V], int) {
+#pragma unroll
+        for (A& e : x) {
+          e = exponential_for<T>(e - shift);
+          sum += e;
+        }
+      });
+    } else {
+      row.each_turn([&](A(&x)[R::V], int64_t) {
+        const A top = largest(shift, x), from = origin(top);
+        A part = 0;
+#pragma unroll
+        for (A e : x) part += exponential_for<T>(e - from);
+        sum = sum * exponential_for<T>(shift - from) + part;
+        shift = top;
+      });
+      const A own = shift;
+      shift = over_group<G>(own, Larger());
+      sum *= exponential_for<T>(own - origin(shift));
+    }
+    sum = over_group<G>(sum, Add());
   }
+
+ private:
+  template <int V>
+  static MLX_FN A largest(A shift, const A (&x)[V]) {
+#pragma unroll
+    for (A e : x) shift = Larger()(shift, e);
+    return shift;
+  }
+  /// The number to subtract from elements of which `top` is the largest: -infinity has no
+  /// difference from itself.
+  static MLX_FN A origin(A top) { return top == kLeast ? A(0) : top; }
 };
 
 template <int G, int K, class T, bool Dense>
@@ -234,8 +255,8 @@ MLX_FN void softmax(const RowsArguments& p) {
   using A = Wide<T>;
   each_row<G>(p.rows, [&](int64_t r, bool own) {
     const int64_t first = Dense ? r * p.n : r / p.stride * p.n * p.stride + r % p.stride;
-    Row<G, K, T, Dense> row(memory<const T>(p.in) + first, p.n, p.stride);
-    const SumExp<G, A> s(row, ExponentialFor<T>());
+    Row<G, K, T, Dense> row(memory<const T>(p.in) + first, p.n, p.stride, -__builtin_inff());
+    const SumExp<G, T> s(row);
     const A scale = 1 / s.sum;
     if (!own) return;
     row.write(memory<T>(p.out) + first, [&](A x, int64_t) {
@@ -248,8 +269,8 @@ MLX_FN void softmax(const RowsArguments& p) {
 template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r, bool own) {
-    Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1);
-    const SumExp<G, Wide<T>> s(row, Exponential<Wide<T>>());
+    Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1, -__builtin_inff());
+    const SumExp<G, T> s(row);
     if (threadIdx.x % G != 0 || !own) return;
     const Wide<T> inf = __builtin_inff();
     const bool infinite = s.shift == inf || s.shift == -inf;
