@@ -2,6 +2,7 @@
 // instruction set: raw pointers and this namespace only.
 #include "mlx/backend/cpu/isa/gemm_kernels.h"
 #include "mlx/backend/cpu/isa/gemm_tiles.h"
+#include "mlx/backend/cpu/simd/bf16.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -56,7 +57,7 @@ struct FromPair {
   }
   MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
   MLX_INLINE U32 join(U16 even, U16 odd) {
-    return __builtin_convertvector(even, U32) | (__builtin_convertvector(odd, U32) << 16);
+    return widened(even) | (widened(odd) << 16);
   }
   MLX_INLINE U32 across(const T* p, int64_t stride_k, int64_t left) {
     return join(load<U16>(p), left > 1 ? load<U16>(p + stride_k) : U16{});
@@ -431,10 +432,42 @@ MLX_INLINE void scatter(typename O::T* p, int64_t stride, typename O::V v, int64
   }
 }
 
+/// Stores two vectors by `narrow`, or by the processor's conversion, which flushes subnormals.
+template <class O, bool kConverts>
+MLX_INLINE void store_two(typename O::T* to, F32 low, F32 high) {
+#if defined(__AVX512BF16__)
+  constexpr int kSubnormal = 1 << 5;
+  if constexpr (kConverts)
+    if ((_mm512_fpclass_ps_mask(low, kSubnormal) | _mm512_fpclass_ps_mask(high, kSubnormal)) == 0)
+      return store(to, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+#endif
+  store(to, O::narrow(low));
+  store(to + kLanes, O::narrow(high));
+}
+
+/// Rows without an epilogue, whose elements are neighbours.
+template <class O, bool kConverts>
+void store_rows(const float* acc, int64_t ld, int64_t m, int64_t n, const GemmTarget& out) {
+  for (int64_t i = 0; i < m; ++i) {
+    auto* to = static_cast<typename O::T*>(out.data) + i * out.row;
+    const float* p = acc + i * ld;
+    int64_t j = 0;
+    for (; j + 2 * kLanes <= n; j += 2 * kLanes)
+      store_two<O, kConverts>(to + j, load<F32>(p + j), load<F32>(p + j + kLanes));
+    for (; j < n; j += kLanes) {
+      const int64_t count = smaller(kLanes, n - j);
+      store_n(to + j, O::narrow(load_n<F32>(p + j, count)), count);
+    }
+  }
+}
+
 template <class O>
 void store_tile(const float* acc, int64_t ld, int64_t m, int64_t n, const GemmTarget& out,
                 const GemmEpilogue& epilogue) {
   const auto& add = epilogue.addend;
+  if (epilogue.alpha == 1 && add.data == nullptr && out.col == 1)
+    return __is_same(O, ToBF16) && converts_to_bf16() ? store_rows<O, true>(acc, ld, m, n, out)
+                                                      : store_rows<O, false>(acc, ld, m, n, out);
   const F32 alpha = broadcast(epilogue.alpha), beta = broadcast(epilogue.beta);
   for (int64_t i = 0; i < m; ++i) {
     auto* to = static_cast<typename O::T*>(out.data) + i * out.row;

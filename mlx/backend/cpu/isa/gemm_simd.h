@@ -108,17 +108,33 @@ MLX_INLINE F32 multiply_add(F32 a, F32 b, F32 c) {
 #endif
 }
 
-MLX_INLINE F32 from_bf16(U16 h) { return (F32)(__builtin_convertvector(h, U32) << 16); }
+// Words with zeros in front, and the low halves of lanes. GCC makes several instructions of the
+// builtin for AVX-512; the masked forms avoid a warning about undefined lanes.
+MLX_INLINE U32 widened(U16 h) {
+#if defined(__AVX512F__)
+  return (U32)_mm512_maskz_cvtepu16_epi32(0xffff, (__m256i)h);
+#else
+  return __builtin_convertvector(h, U32);
+#endif
+}
+MLX_INLINE U16 low_words(U32 x) {
+#if defined(__AVX512F__)
+  return (U16)_mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)x);
+#else
+  return __builtin_convertvector(x, U16);
+#endif
+}
+
+MLX_INLINE F32 from_bf16(U16 h) { return (F32)(widened(h) << 16); }
 
 MLX_INLINE U16 to_bf16(F32 x) {
   const U32 u = (U32)x;
   const U32 rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
   const U32 quiet = (u >> 16) | 0x40;
   const U32 is_nan = (U32)((u & 0x7fffffff) > 0x7f800000);
-  return __builtin_convertvector((quiet & is_nan) | (rounded & ~is_nan), U16);
+  return low_words((quiet & is_nan) | (rounded & ~is_nan));
 }
 
-// The masked forms avoid a compiler warning about undefined lanes.
 #if defined(__AVX512F__)
 MLX_INLINE F32 from_f16(U16 h) { return _mm512_maskz_cvtph_ps(0xffff, (__m256i)h); }
 MLX_INLINE U16 to_f16(F32 x) {

@@ -13,8 +13,7 @@ void pack_neighbours(const uint16_t* s, int64_t stride_k, int64_t rows, int64_t 
   U32 square[kLanes];
   for (int64_t u = 0; u < kLanes; ++u) {
     const auto at = [&](int64_t l) { return l < k ? load_n<U16>(s + l * stride_k, rows) : U16{}; };
-    square[u] = __builtin_convertvector(at(2 * u), U32) |
-                (__builtin_convertvector(at(2 * u + 1), U32) << 16);
+    square[u] = widened(at(2 * u)) | (widened(at(2 * u + 1)) << 16);
   }
   transpose(square);
   for (int64_t i = 0; i < kLanes; ++i) {
