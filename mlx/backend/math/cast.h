@@ -64,6 +64,16 @@ MLX_FN float round_to_odd(double x) {
   uint32_t odd = away ? bits - 1 : bits;  // toward zero, then the sticky bit
   return __builtin_bit_cast(float, exact ? bits : odd | 1);
 }
+/// An integer whose size is above 2^Digits, rounded to an odd multiple of 2^Lost.
+template <int Digits, int Lost, class I>
+MLX_FN I rounded_to_odd(I x) {
+  constexpr I kLost = (I(1) << Lost) - 1;
+  using U = std::make_unsigned_t<I>;
+  constexpr U kEnd = U(1) << Digits, kBelow = std::is_signed_v<I> ? kEnd : 0;
+  const bool large = static_cast<U>(x) + kBelow > kEnd + kBelow;
+  const I kept = static_cast<I>((x & ~kLost) | ((x & kLost) != 0 ? kLost + 1 : 0));
+  return large ? kept : x;
+}
 template <class From>
 MLX_FN float to_narrow_float(From x) {
   if constexpr (IsCx<From>::value) {
@@ -71,13 +81,9 @@ MLX_FN float to_narrow_float(From x) {
   } else if constexpr (std::is_same_v<From, double>) {
     return round_to_odd(x);
   } else if constexpr (std::is_integral_v<From> && sizeof(From) == 8) {
-    // Above 2^53, reduced to multiples of 2^10 below 2^63, with the lost bits kept in the lowest
-    // remaining bit.
-    bool large = abs(x) > (From(1) << 53);
-    From kept = static_cast<From>((x & ~From(0x3ff)) | ((x & From(0x3ff)) != 0 ? 0x400 : 0));
-    return round_to_odd(static_cast<double>(large ? kept : x));
+    return round_to_odd(static_cast<double>(rounded_to_odd<53, 10>(x)));
   } else if constexpr (std::is_integral_v<From> && sizeof(From) == 4) {
-    return round_to_odd(static_cast<double>(x));
+    return static_cast<float>(rounded_to_odd<24, 8>(x));  // exact
   } else {
     return static_cast<float>(x);
   }

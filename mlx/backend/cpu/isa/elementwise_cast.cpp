@@ -1,10 +1,35 @@
 // Conversion kernels for every pair of dtypes. 16-bit floats go through float32, a tile at a time;
 // float64 and wide integers reach them by rounding to odd first, so that they round once.
 #include "mlx/backend/cpu/isa/elementwise_tiles.h"
+#include "mlx/backend/cpu/simd/bf16.h"
 #include "mlx/backend/math/cast.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 namespace {
+
+#if defined(__AVX512DQ__)
+/// Numbers truncated to int64 by an instruction, which gives the smallest int64 for numbers out of
+/// range, as m::truncate does.
+template <class To, class F>
+MLX_FN To from_int64(F x) {
+  if constexpr (std::is_same_v<To, uint64_t>) {
+    const bool upper = x >= F(0x1p63);
+    const auto i = static_cast<uint64_t>(static_cast<int64_t>(upper ? x - F(0x1p63) : x));
+    return i ^ (static_cast<uint64_t>(upper) << 63);
+  } else {
+    return static_cast<To>(static_cast<int64_t>(x));
+  }
+}
+
+/// m::round_to_odd of eight numbers.
+MLX_FN __m256i round_to_odd(__m512d x) {
+  constexpr int kTowardZero = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+  const __m256 f = _mm512_maskz_cvt_roundpd_ps(0xff, x, kTowardZero);
+  const __mmask8 lost = _mm512_cmp_pd_mask(_mm512_maskz_cvtps_pd(0xff, f), x, _CMP_NEQ_OQ);
+  const __m256i bits = _mm256_castps_si256(f);
+  return _mm256_mask_or_epi32(bits, lost, bits, _mm256_set1_epi32(1));
+}
+#endif
 
 MLX_FN float truncated(float x) { return __builtin_truncf(x); }
 MLX_FN double truncated(double x) { return __builtin_trunc(x); }
@@ -29,10 +54,15 @@ MLX_FN uint32_t to_uint32(F x) {
 
 template <class From, class To>
 MLX_FN To converted(From x) {
-  if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint32_t>) return to_uint32(x);
+  constexpr bool truncates =
+      std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>;
+#if defined(__AVX512DQ__)
+  if constexpr (truncates && (sizeof(To) == 8 || std::is_same_v<To, uint32_t>))
+    return from_int64<To>(x);
+#endif
+  if constexpr (truncates && std::is_same_v<To, uint32_t>) return to_uint32(x);
 #if defined(__x86_64__)
-  else if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && sizeof(To) <= 4 &&
-                     !std::is_same_v<To, bool>)
+  else if constexpr (truncates && sizeof(To) <= 4)
     // The instructions give the smallest int32 for numbers out of range, as m::truncate does.
     return static_cast<To>(static_cast<int32_t>(x));
 #endif
@@ -50,17 +80,25 @@ void plain_cast(const void* const* in, void* out, int64_t n) {
 
 template <class A>
 MLX_FN void widen(const uint16_t* p, float* o, int64_t n) {
-  for (int64_t i = 0; i < n; i += VF::N) {
-    int64_t left = n - i < VF::N ? n - i : VF::N;
-    store_some<Float32>(o + i, load_some<A>(p + i, left), left);
-  }
+  int64_t i = 0;
+#pragma GCC unroll 4
+  for (; i + VF::N <= n; i += VF::N) A::load(p + i).store(o + i);
+  if (i < n) store_some<Float32>(o + i, load_some<A>(p + i, n - i), n - i);
 }
 template <class A>
 MLX_FN void narrow(const float* p, uint16_t* o, int64_t n) {
-  for (int64_t i = 0; i < n; i += VF::N) {
-    int64_t left = n - i < VF::N ? n - i : VF::N;
-    store_some<A>(o + i, load_some<Float32>(p + i, left), left);
+  int64_t i = 0;
+#if defined(__AVX512BF16__)
+  if (std::is_same_v<A, Bfloat16> && converts_to_bf16()) {
+    auto two = [&] {
+      return store_converted(o + i, _mm512_loadu_ps(p + i), _mm512_loadu_ps(p + i + VF::N));
+    };
+    while (i + 2 * VF::N <= n && two()) i += 2 * VF::N;
   }
+#endif
+#pragma GCC unroll 4
+  for (; i + VF::N <= n; i += VF::N) A::store(o + i, VF::load(p + i));
+  if (i < n) store_some<A>(o + i, load_some<Float32>(p + i, n - i), n - i);
 }
 
 template <class A, class To>
@@ -82,6 +120,28 @@ void cast_from_narrow(const void* const* in, void* out, int64_t n) {
     }
   }
 }
+/// Numbers as floats, for a rounding to a 16-bit float.
+template <class From>
+MLX_FN void to_narrow_floats(const From* a, float* to, int64_t n) {
+  int64_t i = 0;
+#if defined(__AVX512DQ__)
+  if constexpr (sizeof(From) == 8 && !m::IsCx<From>::value) {
+    for (; i + 8 <= n; i += 8) {
+      double wide[8];
+      for (int k = 0; k < 8; ++k) {
+        if constexpr (std::is_integral_v<From>) {
+          wide[k] = static_cast<double>(m::rounded_to_odd<53, 10>(a[i + k]));
+        } else {
+          wide[k] = a[i + k];
+        }
+      }
+      _mm256_storeu_si256((__m256i*)(to + i), round_to_odd(_mm512_loadu_pd(wide)));
+    }
+  }
+#endif
+  MLX_INDEPENDENT
+  for (; i < n; ++i) to[i] = m::to_narrow_float(a[i]);
+}
 template <class From, class A>
 void cast_to_narrow(const void* const* in, void* out, int64_t n) {
   const From* a = static_cast<const From*>(in[0]);
@@ -92,8 +152,7 @@ void cast_to_narrow(const void* const* in, void* out, int64_t n) {
     float buffer[kTile];
     for (int64_t start = 0; start < n; start += kTile) {
       int64_t count = n - start < kTile ? n - start : kTile;
-      MLX_INDEPENDENT
-      for (int64_t i = 0; i < count; ++i) buffer[i] = m::to_narrow_float(a[start + i]);
+      to_narrow_floats(a + start, buffer, count);
       narrow<A>(buffer, o + start, count);
     }
   }
@@ -126,10 +185,10 @@ constexpr TileFn cast_between() {
     }
   } else if constexpr (OnVectors<From>) {
     return &cast_from_narrow<From, To>;
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return cast_between<uint8_t, To>();  // a bool is a byte, 0 or 1
   } else if constexpr (OnVectors<To>) {
     return &cast_to_narrow<From, To>;
-  } else if constexpr (std::is_same_v<From, bool>) {
-    return &plain_cast<uint8_t, To>;  // a bool is a byte, 0 or 1
   } else {
     return &plain_cast<From, To>;
   }

@@ -56,9 +56,7 @@ struct FromPair {
     return left <= 0 ? 0 : p[0] | (left > 1 ? uint32_t{p[stride_k]} << 16 : 0);
   }
   MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
-  MLX_INLINE U32 join(U16 even, U16 odd) {
-    return widened(even) | (widened(odd) << 16);
-  }
+  MLX_INLINE U32 join(U16 even, U16 odd) { return widened(even) | (widened(odd) << 16); }
   MLX_INLINE U32 across(const T* p, int64_t stride_k, int64_t left) {
     return join(load<U16>(p), left > 1 ? load<U16>(p + stride_k) : U16{});
   }
@@ -432,14 +430,12 @@ MLX_INLINE void scatter(typename O::T* p, int64_t stride, typename O::V v, int64
   }
 }
 
-/// Stores two vectors by `narrow`, or by the processor's conversion, which flushes subnormals.
+/// Stores two vectors by `narrow`, or by the processor's conversion to bfloat16 where it serves.
 template <class O, bool kConverts>
 MLX_INLINE void store_two(typename O::T* to, F32 low, F32 high) {
 #if defined(__AVX512BF16__)
-  constexpr int kSubnormal = 1 << 5;
-  if constexpr (kConverts)
-    if ((_mm512_fpclass_ps_mask(low, kSubnormal) | _mm512_fpclass_ps_mask(high, kSubnormal)) == 0)
-      return store(to, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+  if constexpr (kConverts && __is_same(O, ToBF16))
+    if (store_converted(to, low, high)) return;
 #endif
   store(to, O::narrow(low));
   store(to + kLanes, O::narrow(high));

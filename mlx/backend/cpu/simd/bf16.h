@@ -1,4 +1,4 @@
-// Whether the processor has instructions for bfloat16 that AVX-512 alone does not imply.
+// The processor's conversion to bfloat16, which AVX-512 alone does not imply.
 #pragma once
 
 #include "mlx/backend/cpu/simd/vec.h"
@@ -13,5 +13,18 @@ inline bool converts_to_bf16() {
   return false;
 #endif
 }
+
+#if defined(__AVX512BF16__)
+/// Stores two registers by that conversion, unless one of them holds a subnormal number, which it
+/// would flush; returns whether it stored them.
+MLX_FN bool store_converted(uint16_t* to, __m512 low, __m512 high) {
+  constexpr int kSubnormal = 1 << 5;
+  const __mmask16 lows = _mm512_fpclass_ps_mask(low, kSubnormal);
+  const __mmask16 highs = _mm512_fpclass_ps_mask(high, kSubnormal);
+  if ((lows | highs) != 0) return false;
+  _mm512_storeu_si512(to, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+  return true;
+}
+#endif
 
 }  // namespace mlx::core::cpu::MLX_ISA
