@@ -314,9 +314,10 @@ void run_rows(ReduceJob& job, double estimate) {
   const int64_t large = std::max(kRows, kElements / job.reduced.size);
   const int64_t at_most = std::clamp<int64_t>(job.kept.size / (8 * num_threads()), 1, large);
   const bool direct = !job.source && job.reduced.shape.size() == 1 && job.reduced.step() == 1;
-  const bool prefetch = prefetches_within_pages();
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
+  const bool far = prefetches_within_pages() &&
+                   job.kept.size * job.reduced.size * size >= static_cast<int64_t>(l3_size() / 2);
   const int64_t inner = job.kept.inner(), step = job.kept.step();
   // A tile is a range of outputs along the innermost kept axis.
   const int64_t per_run = (inner + at_most - 1) / at_most, tiles = job.kept.outer() * per_run;
@@ -336,7 +337,7 @@ void run_rows(ReduceJob& job, double estimate) {
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
           const int64_t base = job.kept.outer_offset(run) + i0 * step;
           if (direct) {
-            r.rows(job.at(base + e0), step, n, elements, e0, acc.get(), prefetch);
+            r.rows(job.at(base + e0), step, n, elements, e0, acc.get(), far);
           } else if (elements == job.reduced.size && elements <= kPacked / 4) {
             const int64_t at_once = kPacked / elements;
             for (int64_t i = 0; i < n; i += at_once) {

@@ -121,6 +121,30 @@ struct ReduceBlocks {
     for (int d = 1; d < depth; ++d) a = O::combine(a, read(d));
     return a;
   }
+  /// Where lanes have NaN.
+  static MLX_FN auto unordered(const Block& x) {
+    auto bad = v_unordered(x.v[0], x.v[M > 1 ? 1 : 0]);
+    for (int i = 2; i < M; i += 2) bad = bad | v_unordered(x.v[i], x.v[i + 1]);
+    return bad;
+  }
+  /// The kBlock elements from p on.
+  template <class F>
+  static MLX_FN void ordered_block(Block& b, const T* p, F load) {
+    each([&](int i) { b.v[i] = load(p + i * N); });
+    auto bad = unordered(b);
+    // Rolled up: unrolled it takes minutes to compile.
+#pragma GCC unroll 1
+    for (int d = 1; d < kDepth; ++d) {
+      Block x;
+      each([&](int i) { x.v[i] = load(p + d * kLanes + i * N); });
+      bad = bad | unordered(x);
+      each([&](int i) { b.v[i] = O::ordered(b.v[i], x.v[i]); });
+    }
+    if (!v_any(bad)) return;
+    first(b, p);
+#pragma GCC unroll 1
+    for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
+  }
   // The i-th register of the first n elements, padded with the neutral element.
   static __attribute__((noinline)) R load_some(const T* p, int64_t n, int i) {
     const int64_t left = n - i * N;
@@ -163,7 +187,7 @@ template <class O>
 struct Kernel : ReduceBlocks<O> {
   using Blocks = ReduceBlocks<O>;
   using Blocks::chain, Blocks::each, Blocks::load, Blocks::load_few, Blocks::M, Blocks::N,
-      Blocks::short_block, Blocks::store_few, Blocks::tree;
+      Blocks::ordered_block, Blocks::short_block, Blocks::store_few, Blocks::tree;
   using typename Blocks::A, typename Blocks::Block, typename Blocks::R, typename Blocks::T;
   static constexpr int kColumns = kReduceRowBytes / sizeof(A), kStreams = 4;
 
@@ -207,12 +231,8 @@ struct Kernel : ReduceBlocks<O> {
     for (; n >= 2 * kBlock; p += 2 * kBlock, n -= 2 * kBlock) {
       Block a, b;
       if constexpr (Ordered<O>) {
-        // One register after the other: full unrolling takes minutes to compile.
-#pragma GCC unroll 1
-        for (int i = 0; i < M; ++i) {
-          a.v[i] = chain([&](int d) { return load(p + d * kLanes + i * N); }, kDepth);
-          b.v[i] = chain([&](int d) { return load(p + kBlock + d * kLanes + i * N); }, kDepth);
-        }
+        ordered_block(a, p, load);
+        ordered_block(b, p + kBlock, load);
       } else {
         first(a, p);
         first(b, p + kBlock);
@@ -254,7 +274,7 @@ struct Kernel : ReduceBlocks<O> {
     }
   }
   static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out,
-                   bool prefetch) {
+                   bool far) {
     const T* p = static_cast<const T*>(x);
     A* o = static_cast<A*>(out);
     if constexpr (sizeof(A) < 4) {
@@ -276,10 +296,6 @@ struct Kernel : ReduceBlocks<O> {
       }
       return;
     }
-    // The caller passes that much at once if the data exceeds the second-level cache. Where a
-    // register reads lines far apart, no hardware prefetcher follows it.
-    const bool far =
-        count * n * static_cast<int64_t>(sizeof(T)) >= int64_t{1} << 17 && (Ordered<O> || prefetch);
     auto row = far ? long_row<kFar> : long_row<false>;
     for (int64_t i = 0; i < count; ++i, p += stride)
       o[i] = n <= kBlock ? short_block(p, n) : row(p, n);
@@ -388,7 +404,7 @@ struct Kernel : ReduceBlocks<O> {
     for (; i + N <= n; i += N) O::combine(raw_load<R>(a + i), raw_load<R>(b + i)).store(a + i);
     if constexpr (N > 1) {
       if (i < n)
-        store_few(O::combine(load_tail<A>(a + i, n - i, A(0)), load_tail<A>(b + i, n - i, A(0))),
+        store_few(O::combine(load_tail<A>(a + i, n - i, A{}), load_tail<A>(b + i, n - i, A{})),
                   a + i, n - i);
     }
   }
@@ -398,7 +414,8 @@ struct Kernel : ReduceBlocks<O> {
   static constexpr Reducer table{sizeof(A), kColumns, rows, cols, merge, fill};
 };
 
-template <template <class, class> class O>
+/// Of floats, and of complex numbers C<float> and C<double>.
+template <template <class, class> class O, template <class> class C>
 Reducer inexact(Dtype::Val t) {
   using enum Dtype::Val;
   switch (t) {
@@ -411,9 +428,9 @@ Reducer inexact(Dtype::Val t) {
     case float64:
       return Kernel<O<double, double>>::table;
     case complex64:
-      return Kernel<O<Complex<float>, Complex<float>>>::table;
+      return Kernel<O<C<float>, C<float>>>::table;
     case complex128:
-      return Kernel<O<Complex<double>, Complex<double>>>::table;
+      return Kernel<O<C<double>, C<double>>>::table;
     default:
       return {};
   }
@@ -439,7 +456,7 @@ Reducer numeric(Dtype::Val t) {
     case int64:
       return Kernel<O<uint64_t, uint64_t>>::table;
     default:
-      return inexact<O>(t);
+      return inexact<O, Packed>(t);
   }
 }
 
@@ -465,7 +482,7 @@ Reducer extreme(Dtype::Val t) {
     case int64:
       return Kernel<O<int64_t, int64_t>>::table;
     default:
-      return inexact<O>(t);
+      return inexact<O, Complex>(t);
   }
 }
 

@@ -10,7 +10,7 @@ struct Prod : Sum<T_, A_> {
   using typename Sum<T_, A_>::A;
   using typename Sum<T_, A_>::R;
   static MLX_FN A neutral() {
-    if constexpr (is_complex_v<A>)
+    if constexpr (is_packed_v<A>)
       return {1, 0};
     else
       return A(1);

@@ -1,6 +1,7 @@
 // Registers of any element type for reduction kernels: loads that widen (16-bit floats to float,
-// narrow integers), masked tails, and the combinations sum, product, larger, smaller. Complex
-// numbers are registers of one lane. Included by files that are compiled once per instruction set.
+// narrow integers), masked tails, and the combinations sum, product, larger, smaller. A complex
+// number is a register of one lane, or one of several packed numbers. Included by files that are
+// compiled once per instruction set.
 #pragma once
 
 #include "mlx/backend/cpu/simd/convert.h"
@@ -58,9 +59,50 @@ struct Single {
   MLX_FN friend Single operator*(Single a, Single b) { return a.v * b.v; }
 };
 
+/// A complex number that has registers of several. It is summed and multiplied like `Complex`.
+template <class F>
+struct Packed {
+  F re, im;
+};
+template <class T>
+inline constexpr bool is_packed_v = false;
+template <class F>
+inline constexpr bool is_packed_v<Packed<F>> = true;
+
+/// A register of packed complex numbers.
+template <class F>
+struct Pairs {
+  static constexpr int N = kVectorBytes / (2 * sizeof(F));
+  Raw<F> v;
+  Pairs() = default;
+  MLX_FN explicit Pairs(Raw<F> r) : v(r) {}
+  MLX_FN Pairs(Packed<F> s) : v(alternating(s.re - Raw<F>{}, s.im - Raw<F>{})) {}
+  MLX_FN void store(Packed<F>* p) const { __builtin_memcpy(p, &v, sizeof(v)); }
+  MLX_FN friend Pairs operator+(Pairs a, Pairs b) { return Pairs(a.v + b.v); }
+  MLX_FN friend Pairs operator*(Pairs a, Pairs b) {
+    Raw<F> re = shuffle_lanes<2 * N>(a.v, a.v, [](int i) { return i & ~1; });
+    Raw<F> im = shuffle_lanes<2 * N>(a.v, a.v, [](int i) { return i | 1; });
+    Raw<F> low = re * b.v;
+    Raw<F> high = im * shuffle_lanes<2 * N>(b.v, b.v, [](int i) { return i ^ 1; });
+#if defined(__FMA__)
+    __asm__("" : "+x"(low), "+x"(high));  // as in Complex
+#endif
+    return Pairs(alternating(low - high, low + high));
+  }
+
+ private:
+  static MLX_FN Raw<F> alternating(Raw<F> even, Raw<F> odd) {
+    return shuffle_lanes<2 * N>(even, odd, [](int i) { return i % 2 ? i + 2 * N : i; });
+  }
+};
+
 template <class A>
 struct RegOf {
   using type = Vec<A>;
+};
+template <class F>
+struct RegOf<Packed<F>> {
+  using type = Pairs<F>;
 };
 template <class A>
   requires(sizeof(A) < 4)
@@ -182,8 +224,8 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   using R = Reg<A>;
   if constexpr (R::N == 1) return rest;
 #if defined(__AVX512F__)
-  if constexpr (is_complex_v<A>) {
-    // Registers of one lane have no tail.
+  if constexpr (is_complex_v<A> || is_packed_v<A>) {
+    // Registers of one lane have no tail, and packed numbers are copied below.
   } else if constexpr (sizeof(T) == 4 && sizeof(A) == 4) {
     auto mask = static_cast<__mmask16>((1u << n) - 1);
     return R((Raw<A>)_mm512_mask_loadu_epi32((__m512i)R(rest).v, mask, p));
@@ -214,7 +256,7 @@ MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
 #endif
   T few[R::N] = {};
 #if defined(MLX_PARTS_OF_REGISTERS)
-  if constexpr (!is_complex_v<A> && sizeof(A) >= 4) {
+  if constexpr (!is_complex_v<A> && !is_packed_v<A> && sizeof(A) >= 4) {
     if constexpr (sizeof(T) == sizeof(A) && is_float_v<T> == is_float_v<A>) {
       return v_select(R::first_lanes(n), R((Raw<A>)Vec<T>::load_partial(p, n).v), R(rest));
     } else if constexpr (sizeof(few) <= 16) {
@@ -239,6 +281,12 @@ MLX_FN R rotate_lanes(R x) {
   } else {
     return R(shuffle_lanes<R::N>(x.v, x.v, [](int i) { return (i + Shift) % R::N; }));
   }
+}
+
+template <int Shift, class F>
+MLX_FN Pairs<F> rotate_lanes(Pairs<F> x) {
+  constexpr int N = 2 * Pairs<F>::N;
+  return Pairs<F>(shuffle_lanes<N>(x.v, x.v, [](int i) { return (i + 2 * Shift) % N; }));
 }
 
 /// True if either is NaN.
