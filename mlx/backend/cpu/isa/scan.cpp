@@ -267,6 +267,15 @@ struct Kernel {
       y = later;
       --n;
     }
+    if constexpr (kInRegisters && !is_float_v<A>) {
+      if (x_stride == 1 && y_stride == 1) {
+        for (int r = 0; r < count; ++r) {
+          State a = O::start();
+          resume(x[r], y[r], n, true, &a);
+        }
+        return;
+      }
+    }
     if (count == kScanRows) return some_rows<kScanRows>(x, y, n, x_stride, y_stride);
     for (int r = 0; r < count; ++r) some_rows<1>(x + r, y + r, n, x_stride, y_stride);
   }
