@@ -137,11 +137,13 @@ def test_rows(dtype, length):
     x, bound = values(dtype, (5, length)), BOUNDS[dtype]
     weight, bias = values(dtype, (length,), 1), values(dtype, (length,), 2)
     infinite = mx.full((2, length), -float("inf"), dtype)
-    for a in (x, x[::-1], infinite, mx.broadcast_to(x[:1], x.shape)):
+    ends = mx.full((3, length), -float("inf"), dtype)  # and numbers, infinity or NaN behind them
+    ends[0, length // 2 :], ends[1, -1], ends[2, -1] = x[0, length // 2 :], float("inf"), mx.nan
+    for a in (x, x[::-1], infinite, ends, mx.broadcast_to(x[:1], x.shape)):
         for axis in (0, 1):
             near(mx.softmax, a, axis=axis, bound=bound)
         near(mx.logsumexp, a, axis=1, bound=bound)
-        if a is not infinite:
+        if a is not infinite and a is not ends:
             for w, b in ((weight, bias), (None, None)):
                 near(mx.fast.layer_norm, a, weight=w, bias=b, eps=1e-5, bound=8 * bound)
             near(mx.fast.rms_norm, a, weight=weight, eps=1e-5, bound=8 * bound)

@@ -208,34 +208,36 @@ struct Row {
 template <int G, class T>
 struct SumExp {
   using A = Wide<T>;
-  A shift = kLeast, sum = 0;
   static constexpr A kLeast = -__builtin_inff();
+  A shift, sum;
   template <class R>
   MLX_FN explicit SumExp(R& row) {
+    A top = kLeast, total = 0;
     if constexpr (R::kKept) {
-      row.each_turn([&](A(&x)[R::V], int) { shift = largest(shift, x); });
-      shift = over_group<G>(shift, Larger());
+      row.each_turn([&](A(&x)[R::V], int) { top = largest(top, x); });
+      top = over_group<G>(top, Larger());
       row.each_turn([&](A(&x)[R::V], int) {
 #pragma unroll
         for (A& e : x) {
-          e = exponential_for<T>(e - shift);
-          sum += e;
+          e = exponential_for<T>(e - top);
+          total += e;
         }
       });
     } else {
       row.each_turn([&](A(&x)[R::V], int64_t) {
-        const A top = largest(shift, x), from = origin(top);
+        const A next = largest(top, x), from = origin(next);
         A part = 0;
 #pragma unroll
         for (A e : x) part += exponential_for<T>(e - from);
-        sum = sum * exponential_for<T>(shift - from) + part;
-        shift = top;
+        total = total * exponential_for<T>(top - from) + part;
+        top = next;
       });
-      const A own = shift;
-      shift = over_group<G>(own, Larger());
-      sum *= exponential_for<T>(own - origin(shift));
+      const A own = top;
+      top = over_group<G>(own, Larger());
+      total *= exponential_for<T>(own - origin(top));
     }
-    sum = over_group<G>(sum, Add());
+    shift = top;
+    sum = over_group<G>(total, Add());
   }
 
  private:
