@@ -78,6 +78,14 @@ struct Pairs {
   MLX_FN explicit Pairs(Raw<F> r) : v(r) {}
   MLX_FN Pairs(Packed<F> s) : v(alternating(s.re - Raw<F>{}, s.im - Raw<F>{})) {}
   MLX_FN void store(Packed<F>* p) const { __builtin_memcpy(p, &v, sizeof(v)); }
+  MLX_FN void store_partial(Packed<F>* p, int64_t n) const {
+    Vec<F>(v).store_partial(reinterpret_cast<F*>(p), 2 * n);
+  }
+  /// The first `n` numbers (0 < n < N) from memory, and those of `rest` behind them.
+  static MLX_FN Pairs load_tail(const Packed<F>* p, int64_t n, Pairs rest) {
+    const auto few = Vec<F>::load_partial(reinterpret_cast<const F*>(p), 2 * n);
+    return Pairs(v_select(Vec<F>::first_lanes(2 * n), few, Vec<F>(rest.v)).v);
+  }
   MLX_FN friend Pairs operator+(Pairs a, Pairs b) { return Pairs(a.v + b.v); }
   MLX_FN friend Pairs operator*(Pairs a, Pairs b) {
     Raw<F> re = shuffle_lanes<2 * N>(a.v, a.v, [](int i) { return i & ~1; });
@@ -222,10 +230,14 @@ MLX_FN Reg<A> load_as(const T* p) {
 template <class A, class T>
 MLX_FN Reg<A> load_tail(const T* p, int64_t n, A rest) {
   using R = Reg<A>;
-  if constexpr (R::N == 1) return rest;
+  if constexpr (R::N == 1) {
+    return rest;
+  } else if constexpr (is_packed_v<A>) {
+    return R::load_tail(p, n, rest);
+  }
 #if defined(__AVX512F__)
   if constexpr (is_complex_v<A> || is_packed_v<A>) {
-    // Registers of one lane have no tail, and packed numbers are copied below.
+    // Registers of one lane have no tail, and those of packed numbers load their own.
   } else if constexpr (sizeof(T) == 4 && sizeof(A) == 4) {
     auto mask = static_cast<__mmask16>((1u << n) - 1);
     return R((Raw<A>)_mm512_mask_loadu_epi32((__m512i)R(rest).v, mask, p));
