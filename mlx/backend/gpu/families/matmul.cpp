@@ -36,6 +36,11 @@ bool plan_product(const Layout& a, const Layout& b, const Layout* c, const Layou
   matrix(b, p.b_row, p.b_column);
   const Shape shape(out.shape.begin(), out.shape.end() - 2);
   p.batch_count = num_elements(shape);
+  device::Axes* const axes[] = {&p.a_batch, &p.b_batch, &p.c_batch};
+  if (p.batch_count == 1 && !c) {  // the most frequent product, planned for each new form
+    for (device::Axes* one : axes) one->rank = one->shape[0] = 1, one->strides[0] = 0;
+    return true;
+  }
   // Operands may have fewer axes, and axes of length 1 that repeat.
   auto walk = [&](const Layout& l) {
     Strides strides(batch, 0);
@@ -50,7 +55,6 @@ bool plan_product(const Layout& a, const Layout& b, const Layout* c, const Layou
     p.c_column = all[rank - 1];
     strides[2] = Strides(all.begin(), all.end() - 2);
   }
-  device::Axes* const axes[] = {&p.a_batch, &p.b_batch, &p.c_batch};
   return set_axes(axes, shape, std::move(strides));
 }
 
@@ -114,7 +118,9 @@ constexpr int64_t kManyCalls = 64;
 bool plan_blas(const Operands& x, const DeviceState& device, LibraryProducts& to) {
   // The result takes the place of the addend: its strides are walked beside those of the operands.
   MatmulArguments p = {};
-  if (!has_products(*device.hardware, x.out.dtype) || !plan_product(x.a, x.b, &x.out, x.out, p) ||
+  const bool single = num_elements(x.out.shape) == x.out.shape.back() * x.out.shape.end()[-2];
+  if (!has_products(*device.hardware, x.out.dtype) ||
+      !plan_product(x.a, x.b, single ? nullptr : &x.out, x.out, p) ||
       p.m * p.n * p.k * p.batch_count == 0)
     return false;
   Gemm& g = to.gemm;
