@@ -116,7 +116,8 @@ constexpr int64_t kManyCalls = 64;
 
 /// The products as the library makes them. False where it cannot.
 bool plan_blas(const Operands& x, const DeviceState& device, LibraryProducts& to) {
-  // The result takes the place of the addend: its strides are walked beside those of the operands.
+  // The result of a batch takes the place of the addend: its strides are walked beside those of the
+  // operands.
   MatmulArguments p = {};
   const bool single = num_elements(x.out.shape) == x.out.shape.back() * x.out.shape.end()[-2];
   if (!has_products(*device.hardware, x.out.dtype) ||
