@@ -5,12 +5,12 @@ loop meets a thousand failures.
 """
 
 import contextlib
-import gc
 
 import numpy as np
 import pytest
 import second_backend
 from cases import selection
+from memory_in_use import settled_memory
 
 import mlx.core as mx
 
@@ -28,14 +28,6 @@ def driver():
         found.mlx_host_fail(kind, 0, 0)
     mx.synchronize()
     assert found.mlx_host_faults() == 0
-
-
-def settle():
-    """Bytes in use when all work is over and nothing is kept."""
-    gc.collect()
-    mx.synchronize()
-    mx.clear_cache()
-    return mx.get_active_memory()
 
 
 class Training:
@@ -78,7 +70,7 @@ def test_a_training_loop_meets_failures(driver):
     calls = {kind: driver.mlx_host_calls(kind) for kind in kinds}
     assert calls[LAUNCH] > 5 and calls[LIBRARY] > 2 and calls[EVENT] > 0
     training.weights = list(training.start)
-    before, memory = settle(), driver.mlx_host_bytes()
+    before, memory = settled_memory(), driver.mlx_host_bytes()
     wanted = 1000 if selection.EVERYTHING else 100
     met = raised = 0
     for n in range(100 * wanted):
@@ -98,7 +90,7 @@ def test_a_training_loop_meets_failures(driver):
         driver.mlx_host_fail(kind, 0, 0)
         met += failed
         training.weights = list(training.start)
-        assert settle() == before
+        assert settled_memory() == before
         assert driver.mlx_host_bytes() <= memory + (8 << 20)  # a slab more or less
         if n % 5 == 0:
             assert training.losses() == right
@@ -164,7 +156,7 @@ def test_copies_and_borrowed_ops(kind, driver):
         return b.sum().item()
 
     right = work()
-    before = settle()
+    before = settled_memory()
     raised = 0
     for n in (1, 2, 3, 5, 7, 9):
         mx.clear_cache()
@@ -174,7 +166,7 @@ def test_copies_and_borrowed_ops(kind, driver):
         except ERRORS:
             raised += 1
         driver.mlx_host_fail(kind, 0, 0)
-        assert settle() == before
+        assert settled_memory() == before
         assert work() == right
     assert raised >= 2 or kind == PINNED  # pinned memory serves again
 
@@ -191,7 +183,7 @@ def test_work_that_met_too_little_memory_goes_on(kind, driver):
     right = work().tolist()
     for n in range(1, 6):
         out = work()
-        settle()
+        settled_memory()
         driver.mlx_host_fail(kind, n, 3)
         with contextlib.suppress(MemoryError):
             out.tolist()
@@ -203,7 +195,7 @@ def test_a_transform_that_failed_is_tried_again(driver):
     """One failed call of the library does not refuse its shape for good."""
     x = mx.arange(24.0)
     mx.eval(x)
-    before = settle()
+    before = settled_memory()
     driver.mlx_host_fail(LIBRARY, 1, 1)
     with pytest.raises(ERRORS):
         mx.eval(mx.fft.fft(x))
@@ -211,7 +203,7 @@ def test_a_transform_that_failed_is_tried_again(driver):
     calls = driver.mlx_host_calls(LIBRARY)
     assert np.allclose(np.array(mx.fft.fft(x)), np.fft.fft(np.arange(24.0)), atol=1e-3)
     assert driver.mlx_host_calls(LIBRARY) > calls  # the library's, not the CPU's
-    assert settle() == before
+    assert settled_memory() == before
 
 
 @pytest.mark.parametrize("bytes_", [200 << 30, 1 << 40, 1 << 50])
@@ -219,7 +211,7 @@ def test_out_of_memory(bytes_):
     """An array that does not fit raises MemoryError and leaves memory as it was."""
     a = mx.ones((1000,)) + 1
     mx.eval(a)
-    before, cached = settle(), mx.get_cache_memory()
+    before, cached = settled_memory(), mx.get_cache_memory()
     for ask in (
         lambda: mx.zeros((bytes_,), mx.uint8) + 1,
         lambda: mx.sort(mx.zeros((bytes_ // 4,)) + a[0]),
@@ -229,7 +221,7 @@ def test_out_of_memory(bytes_):
             with pytest.raises(MemoryError, match="requested"):
                 mx.eval(out)
         del out
-    assert (settle(), mx.get_cache_memory()) == (before, cached)
+    assert (settled_memory(), mx.get_cache_memory()) == (before, cached)
     assert (a + 1).tolist() == [3] * 1000
 
 
@@ -237,12 +229,12 @@ def test_the_ceiling_is_a_limit_like_the_devices():
     """Memory above the ceiling is refused, and what is there stays usable."""
     a = mx.ones((1 << 18,)) + 1
     mx.eval(a)
-    before = settle()
+    before = settled_memory()
     earlier = mx.set_memory_ceiling(before + (1 << 19))
     try:
         with pytest.raises(MemoryError, match="ceiling"):
             mx.eval(a * 3)
-        assert settle() == before
+        assert settled_memory() == before
         assert (a[:8] * 3).tolist() == [6] * 8
     finally:
         assert mx.set_memory_ceiling(earlier) == before + (1 << 19)

@@ -11,6 +11,7 @@ import os
 
 import numpy as np
 import pytest
+from memory_in_use import settled_memory
 from test_devices_agree import DTYPES, bits, values
 from test_dlpack import NAMES, Managed, Versioned, new_capsule, pointer_of
 
@@ -128,13 +129,6 @@ def tensor_of(capsule, kind=Versioned):
     return kind.from_address(pointer_of(capsule, NAMES[kind])).tensor
 
 
-def settle():
-    gc.collect()
-    mx.synchronize()
-    mx.clear_cache()
-    return mx.get_active_memory()
-
-
 def test_the_device_of_arrays(shares):
     a = mx.arange(4.0) + 1
     assert a.__dlpack_device__() == ((CUDA, 0) if shares else (1, 0))
@@ -191,7 +185,7 @@ def test_views_and_scalars(driver):
 def test_consumers_write_and_memory_stays(driver):
     if not driver:
         return
-    before = settle()
+    before = settled_memory()
     a = mx.zeros((1000,)) + 1
     capsule = a.__dlpack__(stream=1, max_version=(1, 0))
     t = tensor_of(capsule)
@@ -207,7 +201,7 @@ def test_consumers_write_and_memory_stays(driver):
         mx.eval(mx.zeros((1000,)) + 7)
     assert driver.read(t.data, 4000).view(np.float32).tolist() == list(range(1000))
     del capsule, copied, b
-    assert settle() == before
+    assert settled_memory() == before
 
 
 def test_the_host_reads_the_memory_of_a_device(driver):
@@ -249,7 +243,7 @@ def test_imports(copy, versioned, driver):
     del a
     assert b.item() == (x + 100 if share else x).sum()
     del b
-    settle()
+    settled_memory()
     mx.zeros(1) + 1
     assert p.released == 1
 
@@ -310,7 +304,7 @@ def test_memory_goes_back_after_the_last_kernel(driver):
     del a
     assert total.sum().item() == 31 * 50_000
     del total
-    settle()
+    settled_memory()
     mx.zeros(1) + 1
     assert p.released == 1
 

@@ -12,6 +12,7 @@ import pathlib
 import re
 
 import pytest
+from memory_in_use import memory_in_use
 
 import mlx.core as mx
 
@@ -48,6 +49,7 @@ def clean(tmp_path, monkeypatch):
     precision = mx.get_printoptions().precision
     device = mx.default_device()
     mx.random.seed(0)
+    memory_in_use()  # frees the garbage of other tests: a page prints differences of such figures
     yield
     mx.set_memory_limit(limits[0])
     mx.set_memory_ceiling(limits[1])

@@ -1,7 +1,6 @@
 """Evaluations that are suspended, by insufficient memory or a signal, and resumed later."""
 
 import contextlib
-import gc
 import signal
 import textwrap
 import threading
@@ -12,6 +11,7 @@ import processes
 import pytest
 import ranks
 import second_backend
+from memory_in_use import memory_in_use, settled_memory
 from processes import run_program
 
 import mlx.core as mx
@@ -28,9 +28,7 @@ class Ceiling:
         self.room = room
 
     def __enter__(self):
-        gc.collect()
-        mx.clear_cache()
-        self.before = mx.set_memory_ceiling(mx.get_active_memory() + self.room)
+        self.before = mx.set_memory_ceiling(settled_memory() + self.room)
 
     def __exit__(self, *_):
         mx.set_memory_ceiling(self.before)
@@ -235,7 +233,7 @@ def test_work_that_is_dropped_gives_its_memory_back(launch, behind):
     x = mx.random.uniform(shape=(MB,))
     mx.eval(x)
     with Ceiling(13 * MB):
-        before = mx.get_active_memory()
+        before = memory_in_use()
         for reads in (False, True):
             w = x + 1
             mx.eval(w)
