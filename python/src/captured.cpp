@@ -3,8 +3,9 @@
 #include "captured.h"
 
 #include <array>
-#include <unordered_set>
+#include <unordered_map>
 
+#include "flat_set.h"
 #include "function.h"
 #include "mlx/random.h"
 #include "state.h"
@@ -68,6 +69,12 @@ const std::array<nb::object, 5>& links() {
   return names;
 }
 
+/// The names of the variables in a function's closure.
+nb::object free_variables(const nb::object& code) {
+  static const nb::handle attribute = nb::str("co_freevars").release();
+  return code.attr(attribute);
+}
+
 /// Bit i: objects of the type have link i, and reading it runs no code of the program.
 unsigned links_of(PyTypeObject* type) {
   static auto& known = *new std::unordered_map<PyTypeObject*, unsigned>;
@@ -96,7 +103,7 @@ class Walk {
       return;
     }
     if (at.depth > kMostDeep || seen_.size() > kMostObjects || !has_parts(p) ||
-        !seen_.insert(p).second)
+        !seen_.insert(reinterpret_cast<uintptr_t>(p)))
       return;
     if (PyFunction_Check(p)) return function(p, at);
     if (PyDict_Check(p)) {
@@ -110,7 +117,7 @@ class Walk {
 
  private:
   Found found_;
-  std::unordered_set<PyObject*> seen_;
+  FlatSet seen_;
 
   /// False for values without parts, and for modules, classes and functions of the engine.
   static bool has_parts(PyObject* p) {
@@ -135,15 +142,18 @@ class Walk {
     nb::object code = nb::borrow(PyFunction_GetCode(f));
     std::vector<std::pair<nb::object, nb::object>> variables;
     if (PyObject* cells = PyFunction_GetClosure(f)) {
-      nb::object names = code.attr("co_freevars");
+      const nb::object names = free_variables(code);
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cells); ++i) {
         nb::object value = nb::steal(PyCell_Get(PyTuple_GET_ITEM(cells, i)));
-        if (value.is_valid()) variables.emplace_back(std::move(value), nb::object(names[i]));
+        if (value.is_valid()) variables.emplace_back(std::move(value), item_of(names, i));
       }
     }
-    for (nb::handle name : code.attr("co_names"))
+    PyObject* names = reinterpret_cast<PyCodeObject*>(code.ptr())->co_names;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+      nb::object name = item_of(names, i);
       if (PyObject* value = PyDict_GetItemWithError(PyFunction_GetGlobals(f), name.ptr()))
-        variables.emplace_back(nb::borrow(value), nb::borrow(name));
+        variables.emplace_back(nb::borrow(value), std::move(name));
+    }
     // Functions last: arrays that they reach too have the names that they have here.
     for (const bool functions : {false, true})
       for (const auto& [value, name] : variables)
@@ -178,9 +188,9 @@ class Walk {
 template <class Found>
 void walk(nb::handle fun, Found found) {
   static const nb::handle generator = nb::str("mx.random.state").release();
-  std::unordered_set<size_t> places;
+  FlatSet places;
   auto first = [&](const array& a, const Place& at) {
-    if (places.insert(at.hash).second) found(a, at);
+    if (places.insert(at.hash)) found(a, at);
   };
   const Place start;
   Walk(first).visit(fun.ptr(), start);
@@ -190,19 +200,29 @@ void walk(nb::handle fun, Found found) {
 }  // namespace
 
 Captured::Captured(nb::handle fun) {
-  walk(fun, [&](const array& a, const Place& at) { before_.emplace(at.hash, a); });
+  walk(fun, [&](const array& a, const Place& at) { before_.push_back({at.hash, a}); });
 }
 
 std::vector<std::string> Captured::replaced(nb::handle fun, nb::handle outputs) const {
-  std::unordered_set<uintptr_t> named;
+  FlatSet named;
   if (!outputs.is_none())
     visit_state(outputs, [&](nb::handle leaf, const Setter&) {
       if (is_array(leaf.ptr())) named.insert(array_of(leaf.ptr()).id());
     });
+  // Places come in the order of the first walk unless the function changed containers.
+  size_t next = 0;
+  std::unordered_map<size_t, const array*> by_place;
+  auto value_at = [&](size_t place) -> const array* {
+    if (next < before_.size() && before_[next].place == place) return &before_[next++].value;
+    if (by_place.empty())
+      for (const Found& f : before_) by_place.emplace(f.place, &f.value);
+    auto it = by_place.find(place);
+    return it == by_place.end() ? nullptr : it->second;
+  };
   std::vector<std::string> paths;
   walk(fun, [&](const array& now, const Place& at) {
-    auto it = before_.find(at.hash);
-    if (it != before_.end() && it->second.id() != now.id() && !named.contains(now.id()))
+    const array* before = value_at(at.hash);
+    if (before && before->id() != now.id() && !named.contains(now.id()))
       paths.push_back(at.text());
   });
   return paths;

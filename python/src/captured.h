@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "bind.h"
@@ -19,7 +18,11 @@ class Captured {
   std::vector<std::string> replaced(nb::handle fun, nb::handle outputs) const;
 
  private:
-  std::unordered_map<size_t, array> before_;  ///< by the hash of the path
+  struct Found {
+    size_t place;  ///< hash of the path
+    array value;
+  };
+  std::vector<Found> before_;
 };
 
 }  // namespace mlx::python
