@@ -104,7 +104,8 @@ struct MLX_API Node {
   static void retain(Node* n) { n->refs.fetch_add(1, std::memory_order_relaxed); }
   /// Drops a reference; frees without recursion, for chains of any length.
   static void release(Node* n) {
-    if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(n);
+    if (n->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) [[unlikely]]
+      destroy(n);
   }
 
  private:

@@ -34,7 +34,8 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
+    if (p_ && p_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) [[unlikely]]
+      delete p_;
   }
   /// Takes over a reference that was already counted, as `release` returns it.
   static Ref adopt(T* p) {

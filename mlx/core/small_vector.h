@@ -38,10 +38,10 @@ class SmallVector {
   }
   SmallVector(const std::vector<T>& v) { assign(v.begin(), v.end()); }
   SmallVector(std::span<const T> v) { assign(v.begin(), v.end()); }
-  SmallVector(const SmallVector& o) { assign(o.begin(), o.end()); }
+  SmallVector(const SmallVector& o) { copy(o); }
   SmallVector(SmallVector&& o) noexcept { take(o); }
   SmallVector& operator=(const SmallVector& o) {
-    if (this != &o) assign(o.begin(), o.end());
+    if (this != &o) copy(o);
     return *this;
   }
   SmallVector& operator=(SmallVector&& o) noexcept {
@@ -55,9 +55,10 @@ class SmallVector {
 
   template <class It>
   void assign(It first, It last) {
+    const auto n = static_cast<size_t>(std::distance(first, last));
     clear();
-    reserve(std::distance(first, last));
-    T* to = data();
+    reserve(n);
+    T* to = n > N ? heap_ : data();
     for (; first != last; ++first) *to++ = static_cast<T>(*first);
     size_ = static_cast<uint32_t>(to - data());
   }
@@ -68,8 +69,8 @@ class SmallVector {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T* data() { return capacity_ > N ? heap_ : inline_; }
-  const T* data() const { return capacity_ > N ? heap_ : inline_; }
+  T* data() { return on_heap() ? heap_ : inline_; }
+  const T* data() const { return on_heap() ? heap_ : inline_; }
   T* begin() { return data(); }
   T* end() { return data() + size_; }
   const T* begin() const { return data(); }
@@ -87,14 +88,8 @@ class SmallVector {
 
   void clear() { size_ = 0; }
   void reserve(size_t n) {
-    if (n <= capacity_) return;
-    size_t capacity = std::max<size_t>(n, 2 * size_t{capacity_});
-    T* bigger = static_cast<T*>(std::malloc(capacity * sizeof(T)));
-    if (!bigger) throw std::bad_alloc();
-    if (size_) std::memcpy(static_cast<void*>(bigger), data(), size_ * sizeof(T));
-    if (capacity_ > N) std::free(heap_);
-    heap_ = bigger;
-    capacity_ = static_cast<uint32_t>(capacity);
+    if (n > capacity_) [[unlikely]]
+      grow(n);
   }
   void resize(size_t n, T value = T{}) {
     reserve(n);
@@ -102,7 +97,8 @@ class SmallVector {
     size_ = static_cast<uint32_t>(n);
   }
   void push_back(T value) {
-    if (size_ == capacity_) reserve(size_ + 1);
+    if (size_ == capacity_) [[unlikely]]
+      grow(size_ + 1);
     data()[size_++] = value;
   }
   template <class... A>
@@ -137,20 +133,45 @@ class SmallVector {
   friend bool operator!=(const SmallVector& a, const SmallVector& b) { return !(a == b); }
 
  private:
+  // Planning runs through thousands of branches, many of them here, and processors remember some
+  // thousands of the taken ones: shapes and short lists, which are seldom on the heap, take none.
+  bool on_heap() const {
+    const bool heap = capacity_ > N;
+    return N <= 8 ? __builtin_expect(heap, 0) : heap;
+  }
   void release() {
-    if (capacity_ > N) std::free(heap_);
+    if (on_heap()) std::free(heap_);
+  }
+  [[gnu::noinline]] void grow(size_t n) {
+    size_t capacity = std::max<size_t>(n, 2 * size_t{capacity_});
+    T* bigger = static_cast<T*>(std::malloc(capacity * sizeof(T)));
+    if (!bigger) throw std::bad_alloc();
+    if (size_) std::memcpy(static_cast<void*>(bigger), data(), size_ * sizeof(T));
+    release();
+    heap_ = bigger;
+    capacity_ = static_cast<uint32_t>(capacity);
+  }
+  [[gnu::noinline]] void copy_long(const SmallVector& o) { assign(o.begin(), o.end()); }
+  void copy(const SmallVector& o) {
+    if (o.on_heap() || on_heap()) [[unlikely]]
+      return copy_long(o);
+    size_ = o.size_;
+    std::memcpy(static_cast<void*>(inline_), o.inline_,
+                kWhole ? sizeof(inline_) : size_ * sizeof(T));
   }
   void take(SmallVector& o) {
     size_ = o.size_;
     capacity_ = o.capacity_;
-    if (o.capacity_ > N) {
+    if (o.on_heap())
       heap_ = o.heap_;
-    } else {
+    else
       std::memcpy(static_cast<void*>(inline_), o.inline_, sizeof(inline_));
-    }
     o.size_ = 0;
     o.capacity_ = N;
   }
+
+  /// Vectors of up to a cache line are copied as a whole, which needs no loop.
+  static constexpr bool kWhole = sizeof(T) * N <= 64;
 
   uint32_t size_ = 0, capacity_ = N;
   union {

@@ -126,9 +126,9 @@ class Grower {
   /// elements; `operands`: the values that this takes.
   bool generates(uint32_t i, const AxisMap& axes, uint32_t reads, bool same_map,
                  int& operands) const {
+    if (!on_ || group_of_[i] >= 0 || !comes_from_generator(items_, i) || is_full()) return false;
     GeneratorRead read;
-    if (!on_ || group_of_[i] >= 0 || is_full() || !find_generator(items_, i, axes, read))
-      return false;
+    if (!find_generator(items_, i, axes, read)) return false;
     const Node& n = *items_[read.item].node;
     if (n.stream != items_[root_].node->stream ||
         !target_->backend->fuses(instruction_of(read.how, n.dtype), target_->stream.device.index))
@@ -222,7 +222,9 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
   groups.recomputed.clear();
   if (on) find_recomputed(items, targets, groups);
   Grower grower(items, targets, groups, on);
+  bool any_kernel = false;
   for (uint32_t i = static_cast<uint32_t>(items.size()); i-- > 0;) {
+    any_kernel |= items[i].node->op->kind == OpKind::kernel;
     if (groups.of[i] >= 0) continue;
     if (computes(items[i]))
       groups.list.push_back(grower.grow(i, static_cast<int>(groups.list.size())));
@@ -231,7 +233,7 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
   }
   find_computed_inside(items, groups);
   groups.epilogue_of.clear();
-  if (!on) return;
+  if (!on || !any_kernel) return;
   find_prologues(items, groups);
   find_epilogues(items, groups);
 }

@@ -3,6 +3,7 @@
 #include "captured.h"
 
 #include <array>
+#include <functional>
 #include <unordered_map>
 
 #include "flat_set.h"
@@ -91,15 +92,30 @@ unsigned links_of(PyTypeObject* type) {
   return it->second;
 }
 
-template <class Found>
 class Walk {
  public:
-  /// Calls `found(array, place)` for each array.
+  using Found = std::function<void(const array&, const Place&)>;
+  /// `found` is called for the first array at each place.
   explicit Walk(Found found) : found_(std::move(found)) {}
+
+  void run(PyObject* fun) {
+    static const nb::handle generator = nb::str("mx.random.state").release();
+    const Place start;
+    visit(fun, start);
+    add(core::random::KeySequence::current().state(), start.in(Place::variable, generator.ptr()));
+  }
+
+ private:
+  Found found_;
+  FlatSet seen_, places_;
+
+  void add(const array& a, const Place& at) {
+    if (places_.insert(at.hash)) found_(a, at);
+  }
 
   void visit(PyObject* p, const Place& at) {
     if (is_array(p)) {
-      if (array_of(p)) found_(array_of(p), at);
+      if (array_of(p)) add(array_of(p), at);
       return;
     }
     if (at.depth > kMostDeep || seen_.size() > kMostObjects || !has_parts(p) ||
@@ -114,10 +130,6 @@ class Walk {
     }
     inside(p, at);
   }
-
- private:
-  Found found_;
-  FlatSet seen_;
 
   /// False for values without parts, and for modules, classes and functions of the engine.
   static bool has_parts(PyObject* p) {
@@ -184,23 +196,10 @@ class Walk {
   }
 };
 
-/// Calls `found(array, place)` for the first array at each place.
-template <class Found>
-void walk(nb::handle fun, Found found) {
-  static const nb::handle generator = nb::str("mx.random.state").release();
-  FlatSet places;
-  auto first = [&](const array& a, const Place& at) {
-    if (places.insert(at.hash)) found(a, at);
-  };
-  const Place start;
-  Walk(first).visit(fun.ptr(), start);
-  first(core::random::KeySequence::current().state(), start.in(Place::variable, generator.ptr()));
-}
-
 }  // namespace
 
 Captured::Captured(nb::handle fun) {
-  walk(fun, [&](const array& a, const Place& at) { before_.push_back({at.hash, a}); });
+  Walk([&](const array& a, const Place& at) { before_.push_back({at.hash, a}); }).run(fun.ptr());
 }
 
 std::vector<std::string> Captured::replaced(nb::handle fun, nb::handle outputs) const {
@@ -220,11 +219,10 @@ std::vector<std::string> Captured::replaced(nb::handle fun, nb::handle outputs) 
     return it == by_place.end() ? nullptr : it->second;
   };
   std::vector<std::string> paths;
-  walk(fun, [&](const array& now, const Place& at) {
+  Walk([&](const array& now, const Place& at) {
     const array* before = value_at(at.hash);
-    if (before && before->id() != now.id() && !named.contains(now.id()))
-      paths.push_back(at.text());
-  });
+    if (before && before->id() != now.id() && !named.contains(now.id())) paths.push_back(at.text());
+  }).run(fun.ptr());
   return paths;
 }
 

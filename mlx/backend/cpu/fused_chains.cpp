@@ -104,6 +104,7 @@ void add_prefetches(const FusedCode& c, Chain& chain) {
 void make_chain(const FusedCode& c, const Micro& m, Chain& chain) {
   const LinkKernels& k = c.isa->links();
   SmallVector<uint16_t, 16> tiles;  // values that have a copy
+  chain.links.reserve(m.run.size() + 1);
   for (const RunStep& s : m.run) {
     const bool applies = s.act == RunStep::apply;
     const bool reads = s.act == RunStep::load || (applies && reads_tile(s.form));

@@ -1,7 +1,7 @@
 // The processor's conversion to bfloat16, which AVX-512 alone does not imply.
 #pragma once
 
-#include "mlx/backend/cpu/simd/vec.h"
+#include "mlx/backend/cpu/simd/convert.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -26,5 +26,17 @@ MLX_FN bool store_converted(uint16_t* to, __m512 low, __m512 high) {
   return true;
 }
 #endif
+
+/// Stores two registers side by side, rounded as `A::store` rounds. `kConverts`: A is bfloat16, to
+/// which the processor converts.
+template <class A, bool kConverts>
+MLX_FN void store_pair(typename A::S* to, typename A::V low, typename A::V high) {
+#if defined(__AVX512BF16__)
+  if constexpr (kConverts)
+    if (store_converted(to, (__m512)low.v, (__m512)high.v)) return;
+#endif
+  A::store(to, low);
+  A::store(to + A::V::N, high);
+}
 
 }  // namespace mlx::core::cpu::MLX_ISA
