@@ -96,7 +96,7 @@ class Part {
   Part(const char* text) : value_(text) {}
   template <class T>
   Part(const T& value) : value_(&value), write_(&write_part<T>) {}
-  friend std::ostream& operator<<(std::ostream& out, const Part& part);
+  MLX_API void append_to(std::string& out) const;
 
  private:
   const void* value_;

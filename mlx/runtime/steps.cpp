@@ -52,7 +52,7 @@ void StepBuilder::close_writer(int slot, const Open& reader) {
   closed_.push_back(writer);
 }
 
-void StepBuilder::add_step(int stream, Step step, std::span<const int> slots, uint32_t in_place) {
+void StepBuilder::add_step(int stream, Step&& step, std::span<const int> slots, uint32_t in_place) {
   Open& to = open(stream);
   writer_of_.resize(plan_.slots.size(), nullptr);
   for (size_t k = 0; k < slots.size(); ++k) {

@@ -37,7 +37,7 @@ class StepBuilder {
   int add_constant(int stream, uint32_t item);
   /// Adds a step whose operands are in `slots`. The outputs may take the memory of the inputs that
   /// `in_place` has a bit for.
-  void add_step(int stream, Step step, std::span<const int> slots, uint32_t in_place);
+  void add_step(int stream, Step&& step, std::span<const int> slots, uint32_t in_place);
   /// Adds a step that writes a row-contiguous array of a shape, or one repeated constant.
   Location add_copy(const Location& from, const Shape& shape, int stream);
   /// Puts the segments in order, and finds the lifetimes.

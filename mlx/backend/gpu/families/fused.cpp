@@ -123,6 +123,7 @@ ProgramForm form_of(const Step& step, Shape& shape, std::vector<Strides>& stride
                     int64_t block_memory) {
   const Program& p = step.program;
   shape = step.operands[step.n_inputs].shape;
+  strides.reserve(step.operands.size() + p.numberings.size());
   for (const Layout& l : step.operands) strides.push_back(l.strides);
   for (const Numbering& n : p.numberings) strides.push_back(n.strides);
   order_axes(shape, strides, static_cast<size_t>(step.n_inputs));
