@@ -2,7 +2,7 @@
 #include "mlx/runtime/assign.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace mlx::core {
 
@@ -93,32 +93,27 @@ class Arena {
   explicit Arena(size_t alignment) : alignment_(alignment) {}
   size_t take(size_t bytes) {
     bytes = rounded(bytes);
-    auto best = holes_.end();
-    for (auto it = holes_.begin(); it != holes_.end(); ++it)
-      if (it->second >= bytes && (best == holes_.end() || it->second < best->second)) best = it;
-    if (best == holes_.end()) {
-      size_t at = end_;
-      end_ += bytes;
-      return at;
-    }
-    auto [at, size] = *best;
-    holes_.erase(best);
-    if (size > bytes) holes_.emplace(at + bytes, size - bytes);
+    Hole* best = nullptr;
+    for (Hole& hole : holes_)
+      if (hole.bytes >= bytes && (!best || hole.bytes < best->bytes)) best = &hole;
+    if (!best) return std::exchange(end_, end_ + bytes);
+    const size_t at = best->at;
+    *best = {at + bytes, best->bytes - bytes};
+    if (best->bytes == 0) holes_.erase(best);
     return at;
   }
   void give(size_t at, size_t bytes) {
     bytes = rounded(bytes);
-    auto it = holes_.emplace(at, bytes).first;
-    if (auto after = std::next(it); after != holes_.end() && at + bytes == after->first) {
-      it->second += after->second;
-      holes_.erase(after);
-    }
-    if (it != holes_.begin()) {
-      auto before = std::prev(it);
-      if (before->first + before->second == at) {
-        before->second += it->second;
-        holes_.erase(it);
-      }
+    Hole* after = std::ranges::lower_bound(holes_, at, {}, &Hole::at);
+    const bool joins_after = after != holes_.end() && at + bytes == after->at;
+    Hole* before = after == holes_.begin() ? nullptr : after - 1;
+    if (before && before->at + before->bytes == at) {
+      before->bytes += bytes + (joins_after ? after->bytes : 0);
+      if (joins_after) holes_.erase(after);
+    } else if (joins_after) {
+      *after = {at, bytes + after->bytes};
+    } else {
+      holes_.insert(after, {at, bytes});
     }
   }
   size_t bytes() const { return end_; }
@@ -128,15 +123,18 @@ class Arena {
   size_t rounded(size_t n) const {
     return (std::max<size_t>(n, 1) + alignment_ - 1) / alignment_ * alignment_;
   }
+  struct Hole {
+    size_t at, bytes;
+  };
   size_t alignment_;
-  std::map<size_t, size_t> holes_;
+  SmallVector<Hole, 16> holes_;  // in order, none next to another
   size_t end_ = 0;
 };
 
 /// Packs the temporaries of a segment by their lifetimes.
 void pack(Plan& plan, Segment& seg) {
   Arena arena(seg.alignment);
-  std::vector<bool> placed(plan.slots.size(), false);
+  SmallVector<bool, 64> placed(plan.slots.size(), false);
   for (size_t i = 0; i < seg.steps.size(); ++i) {
     const Step& step = seg.steps[i];
     int index = seg.first_step + static_cast<int>(i);

@@ -13,6 +13,7 @@ namespace mlx::core {
 namespace {
 
 bool computes(const Item& item) { return !item.leaf && item.node->op->kind == OpKind::elementwise; }
+bool is_kernel(const Item& item) { return item.node->op->kind == OpKind::kernel; }
 bool is_view(const Item& item) { return !item.leaf && item.node->op->kind == OpKind::view; }
 
 /// Grows groups from their roots down, roots in falling schedule order. Within a group, candidates
@@ -222,9 +223,7 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
   groups.recomputed.clear();
   if (on) find_recomputed(items, targets, groups);
   Grower grower(items, targets, groups, on);
-  bool any_kernel = false;
   for (uint32_t i = static_cast<uint32_t>(items.size()); i-- > 0;) {
-    any_kernel |= items[i].node->op->kind == OpKind::kernel;
     if (groups.of[i] >= 0) continue;
     if (computes(items[i]))
       groups.list.push_back(grower.grow(i, static_cast<int>(groups.list.size())));
@@ -233,7 +232,7 @@ void fuse(const Schedule& items, const Targets& targets, Groups& groups, bool on
   }
   find_computed_inside(items, groups);
   groups.epilogue_of.clear();
-  if (!on || !any_kernel) return;
+  if (!on || std::ranges::none_of(items, is_kernel)) return;
   find_prologues(items, groups);
   find_epilogues(items, groups);
 }
