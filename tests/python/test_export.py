@@ -34,6 +34,7 @@ def round_trip(path, fun, *args, **options):
 # --- every op
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("family", names())
 def test_every_op_survives(family, path):
     def check(row):
@@ -61,6 +62,7 @@ def refused(fun, *given):
     return False
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("family", names())
 def test_transformed_ops_survive(family, path):
     def check(row):

@@ -5,6 +5,8 @@ import pytest
 
 import mlx.core as mx
 
+pytestmark = pytest.mark.cpu_only("all of them are factors that the CPU computes")
+
 SIZES = [1, 2, 15, 16, 17, 63, 100, 191, 192, 193, 257, 320, 512]
 DTYPES = [mx.float32, mx.float64, mx.complex64]
 

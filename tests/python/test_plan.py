@@ -149,6 +149,7 @@ REDUCED = {
 }
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("inner", list(REDUCED))
 @pytest.mark.parametrize("shape", [(3, 5), (7, 64), (2, 3, 1000), (5, 1030), (9, 4099), (70001,)])
 def test_reductions_of_formulas_give_the_bits_of_two_steps(inner, shape):
@@ -353,6 +354,7 @@ def any_numbers(random, n, dtype):
     return mx.where(mx.arange(n) % 1024 < 128, bits, usual)
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "float16", "mixed"])
 @pytest.mark.parametrize("seed", range(12))
 def test_runs_of_ops_give_the_bits_of_single_ops(seed, kind):

@@ -39,6 +39,7 @@ def axes_of(shape):
     return {0, rank - 1, rank // 2, tuple(range(rank - 1)), tuple(range(rank))}
 
 
+@pytest.mark.sampled(0.5)
 @pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16, mx.int16], ids=str)
 @pytest.mark.parametrize("formula", FORMULAS, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
