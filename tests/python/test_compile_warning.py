@@ -127,6 +127,24 @@ def test_many_arrays_are_counted():
     assert "held[0], held[1], held[2] and 2 more" in text
 
 
+def test_places_that_move_between_the_searches():
+    """Of many arrays, those that changed are named, also where others were added and removed."""
+    arrays = [mx.array(float(i)) for i in range(300)]
+    named = {f"k{i}": mx.array(float(i)) for i in range(300)}
+    mx.eval(arrays, named)
+
+    def f(x):
+        arrays[250] = arrays[250] + x
+        named["new"] = named.pop("k3") + x
+        named["k200"] = named["k200"] * x
+        return x * 2
+
+    compiled = mx.compile(f)
+    (text,) = warned(lambda: compiled(mx.array(1.0)))
+    replaced = text.split("replaces ")[1].split(", which")[0]
+    assert sorted(replaced.split(" and ")[0].split(", ")) == ["arrays[250]", "named['k200']"]
+
+
 def test_as_an_error():
     """A program that turns warnings into errors gets this one from the call."""
     f = mx.compile(lambda x: x + mx.random.uniform())
