@@ -23,10 +23,12 @@ constexpr int64_t kAhead = 4;  // units along K for each line that is fetched
 // ---- packing -----------------------------------------------------------------------------------
 
 // A source defines how units are made: from `per` elements of type T along K each. `across` reads
-// kLanes (or n) units of neighbouring rows, `along` kLanes units of one row.
+// kLanes (or n) units of neighbouring rows, `along` kLanes units of one row; with `kWide`,
+// `pack_wide` packs 2 * kLanes units of neighbouring rows.
 struct FromF32 {
   using T = uint32_t;
   static constexpr int per = 1, step = 1;
+  static constexpr bool kWide = false;
   MLX_INLINE uint32_t unit(const T* p, int64_t, int64_t) { return *p; }
   MLX_INLINE U32 along(const T* p) { return load<U32>(p); }
   MLX_INLINE U32 across(const T* p, int64_t, int64_t) { return load<U32>(p); }
@@ -37,6 +39,7 @@ template <F32 (*kWiden)(U16)>
 struct FromHalf {
   using T = uint16_t;
   static constexpr int per = 1, step = 1;
+  static constexpr bool kWide = false;
   MLX_INLINE uint32_t unit(const T* p, int64_t, int64_t) {
     U16 h{};
     h[0] = *p;
@@ -49,9 +52,35 @@ struct FromHalf {
   }
 };
 
+#if defined(__AVX512BW__)
+// Word i of a vector of pairs: from the first register, then from the second one.
+struct PairOrder {
+  alignas(64) uint16_t low[2 * kLanes], high[2 * kLanes];
+};
+constexpr PairOrder pair_order() {
+  PairOrder order{};
+  for (int i = 0; i < 2 * kLanes; ++i) {
+    order.low[i] = static_cast<uint16_t>(i / 2 + i % 2 * 2 * kLanes);
+    order.high[i] = static_cast<uint16_t>(order.low[i] + kLanes);
+  }
+  return order;
+}
+constexpr PairOrder kPairOrder = pair_order();
+#endif
+
 struct FromPair {
   using T = uint16_t;
   static constexpr int per = 2, step = 1;
+#if defined(__AVX512BW__)
+  static constexpr bool kWide = true;
+  MLX_INLINE void pack_wide(const T* p, int64_t stride_k, uint32_t* to) {
+    const auto even = load<__m512i>(p), odd = load<__m512i>(p + stride_k);
+    store(to, _mm512_permutex2var_epi16(even, load<__m512i>(kPairOrder.low), odd));
+    store(to + kLanes, _mm512_permutex2var_epi16(even, load<__m512i>(kPairOrder.high), odd));
+  }
+#else
+  static constexpr bool kWide = false;
+#endif
   MLX_INLINE uint32_t unit(const T* p, int64_t stride_k, int64_t left) {
     return left <= 0 ? 0 : p[0] | (left > 1 ? uint32_t{p[stride_k]} << 16 : 0);
   }
@@ -142,6 +171,13 @@ void pack_across(const typename S::T* s, int64_t stride_k, int64_t rows, int64_t
     }
     uint32_t* out = dst;
     for (int64_t p = 0; p < rows; p += width) {
+      if constexpr (S::kWide) {
+        if (width == 2 * kLanes && rows - p >= width && left > 1) {
+          S::pack_wide(s + p, stride_k, out);
+          out += panel;
+          continue;
+        }
+      }
       for (int64_t r = 0; r < width; r += kLanes) {
         const auto* from = s + p + r;
         const int64_t n = smaller(kLanes, rows - p - r);
