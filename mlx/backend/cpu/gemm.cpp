@@ -46,19 +46,6 @@ constexpr int64_t kSuperSide = 4096;                // bounds the packed copies 
 constexpr int64_t kSuperUnits = 4096;
 constexpr double kTileRate = 1500;  // GFLOP/s of a core with a unit for tiles
 
-constexpr int64_t element_size(GemmInt type) {
-  switch (type) {
-    case GemmInt::i16:
-      return 2;
-    case GemmInt::i32:
-      return 4;
-    case GemmInt::i64:
-      return 8;
-    default:
-      return 1;
-  }
-}
-
 int64_t axpy_rows(GemmSource source) {
   return source == GemmSource::bf16_tile   ? kAxpyRowsTiles
          : source == GemmSource::bf16_pair ? kAxpyRowsPairs
@@ -334,41 +321,6 @@ class GemmPart {
   bool last_ = false;
 };
 
-bool swaps(const Gemm& g) { return g.n < g.m && g.n <= kSwapColumns; }
-
-Gemm transposed(const Gemm& g) {
-  const auto flip = [](auto x) {
-    std::swap(x.row, x.col);
-    return x;
-  };
-  auto t = g;
-  std::swap(t.m, t.n);
-  t.a = flip(g.b);
-  t.b = flip(g.a);
-  t.out = flip(g.out);
-  t.epilogue.addend = flip(g.epilogue.addend);
-  return t;
-}
-
-// Calls `f(item)` for a batch, in parallel if the single products are too short for threads.
-template <class F>
-void for_each_item(int64_t count, double item_ns, const F& f) {
-  const auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      f(item);
-    }
-  };
-  if (item_ns < 1e6 || count >= 8 * num_threads()) {
-    parallel_for(count, 1, run, item_ns * static_cast<double>(count));
-  } else {
-    run(0, count);
-  }
-}
-
-int64_t element_offset(const int64_t* offsets, int64_t item) {
-  return offsets == nullptr ? 0 : offsets[item];
-}
-
 }  // namespace
 
 double estimate(const Gemm& g) {
@@ -390,6 +342,31 @@ const GemmKernels& gemm_kernels() {
   return chosen;
 }
 
+bool swaps(const Gemm& g) { return g.n < g.m && g.n <= kSwapColumns; }
+
+Gemm transposed(const Gemm& g) {
+  const auto flip = [](auto x) {
+    std::swap(x.row, x.col);
+    return x;
+  };
+  auto t = g;
+  std::swap(t.m, t.n);
+  t.a = flip(g.b);
+  t.b = flip(g.a);
+  t.out = flip(g.out);
+  t.epilogue.addend = flip(g.epilogue.addend);
+  return t;
+}
+
+GemmRoute route(const Gemm& g) {
+  const GemmSource source = gemm_source(g.type);
+  const bool tiles = source == GemmSource::bf16_tile;
+  if (g.m <= (tiles ? kDotRowsTiles : kDotRows) && g.b.row == 1) return GemmRoute::dot;
+  const bool tiny = source != GemmSource::f32 && g.n * g.k <= kTinyWeights;
+  if (g.m <= (tiny ? kDotRows : axpy_rows(source)) && g.b.col == 1) return GemmRoute::axpy;
+  return tiles ? GemmRoute::tiles : GemmRoute::panels;
+}
+
 void gemm(const Gemm& product) {
   if (product.m <= 0 || product.n <= 0) {
     return;
@@ -398,81 +375,21 @@ void gemm(const Gemm& product) {
     return fill_without_product(product);
   }
   const Gemm g = swaps(product) ? transposed(product) : product;
-  const GemmSource source = gemm_source(g.type);
-  const bool tiles = source == GemmSource::bf16_tile;
-  if (g.m <= (tiles ? kDotRowsTiles : kDotRows) && g.b.row == 1) {
-    return dot_product(g);
-  }
-  const bool tiny = source != GemmSource::f32 && g.n * g.k <= kTinyWeights;
-  if (g.m <= (tiny ? kDotRows : axpy_rows(source)) && g.b.col == 1) {
-    return axpy_product(g);
-  }
-  if (tiles) {
-    return gemm_tiles(g);
+  switch (route(g)) {
+    case GemmRoute::dot:
+      return dot_product(g);
+    case GemmRoute::axpy:
+      return axpy_product(g);
+    case GemmRoute::tiles:
+      return gemm_tiles(g);
+    case GemmRoute::panels:
+      break;
   }
   for (int64_t j = 0; j < g.n; j += kSuperSide) {
     for (int64_t i = 0; i < g.m; i += kSuperSide) {
       GemmPart(g, i, j, std::min(kSuperSide, g.m - i), std::min(kSuperSide, g.n - j)).run();
     }
   }
-}
-
-std::optional<SmallGemm> SmallGemm::of(const Gemm& product, bool adds) {
-  if (product.type != GemmOutput::f32 || product.out_type != GemmOutput::f32) return {};
-  if (product.m <= 0 || product.n <= 0 || product.k <= 0) return {};
-  const SmallGemm small(product, swaps(product), adds);
-  const Gemm& g = small.product_;
-  if (std::max({g.m * g.k, g.k * g.n, g.m * g.n}) > kMostElements) return {};
-  const bool by_columns = g.m <= axpy_rows(GemmSource::f32) && g.b.col == 1;
-  if (!small.is_by_rows() && !by_columns) return {};
-  return small;
-}
-
-SmallGemm::SmallGemm(const Gemm& product, bool swaps, bool adds)
-    : product_(swaps ? transposed(product) : product),
-      swaps_(swaps),
-      adds_(adds),
-      copies_a_(product_.a.col != 1),
-      in_output_(!adds && product_.out.col == 1 && product_.epilogue.alpha == 1) {}
-
-void SmallGemm::run(const float* a, const float* b, const float* addend, float* out) const {
-  if (swaps_) std::swap(a, b);
-  const Gemm& g = product_;
-  const auto f32 = static_cast<int>(GemmSource::f32);
-  const GemmKernels& kernels = gemm_kernels();
-  float rows[kMostElements], sums[kMostElements];
-  int64_t a_row = g.a.row;
-  if (copies_a_) {
-    for (int64_t i = 0; i < g.m; ++i)
-      for (int64_t l = 0; l < g.k; ++l) rows[i * g.k + l] = a[i * g.a.row + l * g.a.col];
-    a = rows;
-    a_row = g.k;
-  }
-  float* acc = in_output_ ? out : sums;
-  const int64_t ld = in_output_ ? g.out.row : g.n;
-  if (is_by_rows())
-    kernels.dot[f32](a, a_row, b, g.b.col, g.m, g.n, g.k, acc, ld);
-  else
-    kernels.axpy[f32](a, a_row, b, g.b.row, g.m, g.n, g.k, acc, ld, false);
-  if (in_output_) return;
-  GemmTarget target = g.out;
-  target.data = out;
-  GemmEpilogue epilogue = g.epilogue;
-  if (adds_) epilogue.addend.data = addend;
-  kernels.store[static_cast<int>(GemmOutput::f32)](acc, ld, g.m, g.n, target, epilogue);
-}
-
-void gemm_batched(const Gemm& product, const GemmBatch& batch) {
-  const int64_t in = element_size(product.type), out = element_size(product.out_type);
-  for_each_item(batch.count, estimate(product), [&](int64_t item) {
-    auto g = product;
-    g.a.data = advance(g.a.data, element_offset(batch.a, item) * in);
-    g.b.data = advance(g.b.data, element_offset(batch.b, item) * in);
-    g.out.data = advance(g.out.data, element_offset(batch.out, item) * out);
-    g.epilogue.addend.data =
-        advance(g.epilogue.addend.data, element_offset(batch.addend, item) * out);
-    gemm(g);
-  });
 }
 
 void gemm_int(GemmInt type, int64_t m, int64_t n, int64_t k, const GemmOperand& a,
@@ -495,21 +412,6 @@ void gemm_int(GemmInt type, int64_t m, int64_t n, int64_t k, const GemmOperand& 
                                                        block.get());
       },
       ns);
-}
-
-void gemm_int_batched(GemmInt type, int64_t m, int64_t n, int64_t k, const GemmOperand& a,
-                      const GemmOperand& b, const GemmTarget& out, const GemmBatch& batch) {
-  const int64_t size = element_size(type);
-  const double ns =
-      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k + 1) / 8;
-  for_each_item(batch.count, ns, [&](int64_t item) {
-    auto left = a, right = b;
-    auto target = out;
-    left.data = advance(a.data, element_offset(batch.a, item) * size);
-    right.data = advance(b.data, element_offset(batch.b, item) * size);
-    target.data = advance(out.data, element_offset(batch.out, item) * size);
-    gemm_int(type, m, n, k, left, right, target);
-  });
 }
 
 }  // namespace mlx::core::cpu

@@ -55,14 +55,13 @@ class SmallGemm {
   bool in_output_;  ///< sums are results
 };
 
-/// Offsets of the matrices of a batch, in elements from the pointers of the product; a null array
-/// means that all share one matrix.
+/// The matrices of a batch.
 struct GemmBatch {
   int64_t count = 1;
-  const int64_t* a = nullptr;
-  const int64_t* b = nullptr;
-  const int64_t* out = nullptr;
-  const int64_t* addend = nullptr;
+  GemmStarts a;
+  GemmStarts b;
+  GemmStarts out;
+  GemmStarts addend;
 };
 
 /// A batch of products of one shape, each exactly as gemm() would compute it.

@@ -17,7 +17,6 @@ namespace {
 
 constexpr int64_t kDotColumns = 128;  // of results that a task computes at a time
 constexpr int64_t kAxpySums = 4096;   // results at a time, which stay in the first cache
-constexpr int64_t kAxpyDepth = 1024;  // rows of B whose products are one sum, added to the others
 constexpr int64_t kAxpyGrain = 64;    // columns
 using AxpyKernel = std::remove_extent_t<decltype(GemmKernels::axpy)>;
 

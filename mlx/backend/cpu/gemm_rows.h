@@ -8,6 +8,9 @@ namespace mlx::core::cpu {
 inline constexpr int64_t kDotRows = 64;   ///< maximum rows of dot_product
 inline constexpr int64_t kAxpyRows = 16;  ///< maximum rows of axpy_product for large factors
 
+inline constexpr int64_t kAxpyDepth =
+    1024;  ///< rows of B whose products axpy_product adds up first
+
 /// With B contiguous along K: a result is the dot product of a row of A and a column of B.
 void dot_product(const Gemm& g);
 

@@ -24,7 +24,8 @@ namespace {
 struct Matrix {
   const void* data = nullptr;
   int64_t row = 0, col = 0;
-  SmallVector<int64_t, 2> starts;  // offset of each product of the batch
+  int64_t step = 0;                // from product to product of the batch, unless
+  SmallVector<int64_t, 2> starts;  // the offset of each is listed
 
   Matrix(const View* view, int64_t rows, int64_t columns) {
     if (!view) return;
@@ -38,15 +39,15 @@ struct Matrix {
     row = rows == 1 ? std::max<int64_t>(columns, 1) : stride(ndim - 2, rows);
     col = columns == 1 ? 1 : stride(ndim - 1, columns);
   }
+  GemmStarts batch() const { return {starts.empty() ? nullptr : starts.data(), step}; }
+  int64_t start(int64_t item) const { return batch()[item]; }
 };
 
 struct Products {
   int64_t m, n, k, count = 1;
   Matrix a, b, c, out;
 
-  GemmBatch batch() const {
-    return {count, a.starts.data(), b.starts.data(), out.starts.data(), c.starts.data()};
-  }
+  GemmBatch batch() const { return {count, a.batch(), b.batch(), out.batch(), c.batch()}; }
 };
 
 Products make_products(const View& a, const View& b, const View* c, const View& out) {
@@ -55,10 +56,7 @@ Products make_products(const View& a, const View& b, const View* c, const View& 
   int64_t m = shape[ndim - 2], n = shape[ndim - 1], k = a.shape().back();
   Products p{m, n, k, 1, {&a, m, k}, {&b, k, n}, {c, m, n}, {&out, m, n}};
   Matrix* all[] = {&p.a, &p.b, &p.c, &p.out};
-  if (ndim == 2) {
-    for (Matrix* x : all) x->starts.push_back(0);
-    return p;
-  }
+  if (ndim == 2) return p;
   const View* views[] = {&a, &b, c, &out};
   Shape batch(shape.begin(), shape.end() - 2);
   std::vector<Strides> strides;
@@ -84,6 +82,10 @@ Products make_products(const View& a, const View& b, const View* c, const View& 
     batch.pop_back();
   }
   p.count = num_elements(batch);
+  if (batch.size() <= 1) {
+    for (int j = 0; j < 4; ++j) all[j]->step = batch.empty() ? 0 : strides[j][0];
+    return p;
+  }
   Odometer<4> at(batch, {strides[0], strides[1], strides[2], strides[3]});
   for (Matrix* x : all) x->starts.resize(p.count);
   for (int64_t i = 0; i < p.count; ++i, at.next())
@@ -113,17 +115,23 @@ void integer_products(const Products& p, GemmInt type) {
                    {const_cast<void*>(p.out.data), p.out.row, p.out.col}, p.batch());
 }
 
+std::vector<int64_t> list_starts(const Matrix& x, int64_t count) {
+  std::vector<int64_t> starts(count);
+  for (int64_t i = 0; i < count; ++i) starts[i] = x.start(i);
+  return starts;
+}
+
 /// A batch of matrices in BLAS format: dense along one axis; copied if necessary.
 template <class T>
 struct BlasOperand {
   const T* data;
   bool transposed = false;
   int64_t ld;
-  SmallVector<int64_t, 2> starts;
+  std::vector<int64_t> starts;
   std::optional<Scratch> copies;
 
-  BlasOperand(const Matrix& x, int64_t rows, int64_t columns)
-      : data(static_cast<const T*>(x.data)), starts(x.starts) {
+  BlasOperand(const Matrix& x, int64_t rows, int64_t columns, int64_t count)
+      : data(static_cast<const T*>(x.data)), starts(list_starts(x, count)) {
     int64_t row = rows == 1 ? std::max<int64_t>(columns, 1) : x.row;
     int64_t col = columns == 1 ? 1 : x.col;
     ld = row;
@@ -144,11 +152,11 @@ struct BlasOperand {
 /// out = beta * c for one matrix; zero if there is no c.
 template <class T>
 void start_from(const Products& p, T beta, int64_t i) {
-  T* out = static_cast<T*>(const_cast<void*>(p.out.data)) + p.out.starts[i];
+  T* out = static_cast<T*>(const_cast<void*>(p.out.data)) + p.out.start(i);
   const T* c = static_cast<const T*>(p.c.data);
   for (int64_t r = 0; r < p.m; ++r)
     for (int64_t j = 0; j < p.n; ++j)
-      out[r * p.out.row + j] = c ? beta * c[p.c.starts[i] + r * p.c.row + j * p.c.col] : T(0);
+      out[r * p.out.row + j] = c ? beta * c[p.c.start(i) + r * p.c.row + j * p.c.col] : T(0);
 }
 
 template <class T>
@@ -156,11 +164,12 @@ void blas_products(const Products& p, double alpha, double beta) {
   if (p.c.data || p.k == 0)
     for (int64_t i = 0; i < p.count; ++i) start_from(p, T(beta), i);
   if (p.k == 0) return;
-  BlasOperand<T> a(p.a, p.m, p.k), b(p.b, p.k, p.n);
+  BlasOperand<T> a(p.a, p.m, p.k, p.count), b(p.b, p.k, p.n, p.count);
+  const auto out_starts = list_starts(p.out, p.count);
   blas::gemm_batched<T>(a.transposed, b.transposed, p.m, p.n, p.k, T(alpha), a.data, a.ld, b.data,
                         b.ld, T(p.c.data ? 1 : 0), static_cast<T*>(const_cast<void*>(p.out.data)),
                         p.m == 1 ? p.n : p.out.row, p.count, a.starts.data(), b.starts.data(),
-                        p.out.starts.data());
+                        out_starts.data());
 }
 
 /// Computes the products of a batch with the kernels of its dtype.
@@ -257,7 +266,6 @@ void gather_mm_kernel(const KernelArgs& args) {
       each.m = m * products;
       each.a.starts = {left[first]};
       each.b.starts = {right[first]};
-      each.c.starts = {0};
       each.out.starts = {first * m * n};
       each.out.row = n;
       multiply(each, out.dtype(), 1, 0);
@@ -277,7 +285,6 @@ void segmented_mm_kernel(const KernelArgs& args) {
   int64_t m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
   Products p{m, n, k, 1, {&a, m, k}, {&b, k, n}, {nullptr, m, n}, {&out, m, n}};
   p.out.row = n;
-  p.c.starts = {0};
   dispatch_index(segments.dtype(), [&](auto tag) {
     auto* ends = segments.as<const typename decltype(tag)::type>();
     for (int64_t i = 0; i < segments.size() / 2; ++i) {
@@ -314,7 +321,7 @@ std::optional<SmallProduct> SmallProduct::of(const Layout& a, const Layout& b, c
   const auto gemm = SmallGemm::of(float_product(p, GemmOutput::f32, alpha, beta), c != nullptr);
   if (!gemm) return {};
   SmallProduct small(*gemm);
-  auto start = [](const Matrix& x, int64_t i) { return static_cast<int32_t>(x.starts[i]); };
+  auto start = [](const Matrix& x, int64_t i) { return static_cast<int32_t>(x.start(i)); };
   for (int64_t i = 0; i < p.count; ++i)
     small.starts_.push_back({start(p.a, i), start(p.b, i), start(p.c, i), start(p.out, i)});
   return small;

@@ -549,6 +549,14 @@ constinit const GemmKernels gemm_kernels = {
 #endif
     },
     .axpy = {axpy_rows<GemmSource::f32>, axpy_rows<GemmSource::f16>, axpy_rows<GemmSource::bf16>},
+    .small = {small_products<GemmSource::f32>, small_products<GemmSource::f16>,
+              small_products<GemmSource::bf16>,
+#if defined(__AVX512BF16__)
+              small_products<GemmSource::bf16_pair>
+#else
+              nullptr
+#endif
+    },
     .widen = {widen_row<GemmSource::f32>, widen_row<GemmSource::f16>, widen_row<GemmSource::bf16>},
     .integer = {integer_product<GemmInt::i8>, integer_product<GemmInt::i16>,
                 integer_product<GemmInt::i32>, integer_product<GemmInt::i64>,

@@ -58,6 +58,38 @@ struct GemmAhead {
   const uint32_t* b = nullptr;
 };
 
+/// Where the matrices of a batch start, in elements from the pointer of the product: in equal steps
+/// unless `at` lists them. Without either, all share one matrix.
+struct GemmStarts {
+  const int64_t* at = nullptr;
+  int64_t step = 0;
+  int64_t operator[](int64_t item) const { return at != nullptr ? at[item] : item * step; }
+};
+
+/// A small operand as lines of elements that are `step` apart.
+struct GemmLines {
+  int64_t lines = 1;
+  int64_t line = 0;  ///< elements from line to line
+  int64_t length = 1;
+  int64_t step = 1;
+};
+
+/// A small product of a batch, whose products are computed together. Lines of a factor run along K
+/// with `a_along` or `b_along`, else across K; lines of the output run along N with `out_along`.
+struct GemmSmall {
+  int64_t m = 0;
+  int64_t n = 0;
+  int64_t k = 0;
+  GemmLines a, b, out;
+  bool a_along = true;
+  bool b_along = true;
+  bool out_along = true;
+  bool dots = false;  ///< sums in the order of GemmKernels::dot, else in the order of `axpy`
+};
+
+/// Bounds of a small product: results, and units of a factor that are held at a time.
+inline constexpr int64_t kSmallUnits = 64;
+
 /// Kernels of one instruction set. A "unit" is one 32-bit cell of a packed panel: a float32, or a
 /// pair of bfloat16 consecutive along K (padded with zero at an odd end).
 struct GemmKernels {
@@ -102,6 +134,14 @@ struct GemmKernels {
   /// does not. Indexed by GemmSource, without bf16_pair.
   void (*axpy[3])(const float* x, int64_t x_row, const void* w, int64_t w_row, int64_t m, int64_t n,
                   int64_t k, float* acc, int64_t ld, bool prefetch);
+
+  /// The products [begin, end) of a batch, as many at once as a register has lanes, with the bits
+  /// of `dot` or `axpy`. At most kSmallUnits results; each factor has at most so many units, or
+  /// there is one result. Indexed by GemmSource, without bf16_tile; bf16_pair for `dots` alone,
+  /// with lines along K.
+  void (*small[4])(const GemmSmall& p, const void* a, const GemmStarts& a_at, const void* b,
+                   const GemmStarts& b_at, void* out, const GemmStarts& out_at, int64_t begin,
+                   int64_t end);
 
   /// Widens `n` elements with the given stride to contiguous float32. Indexed by GemmSource,
   /// without bf16_pair and bf16_tile.

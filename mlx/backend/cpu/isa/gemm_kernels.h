@@ -21,6 +21,12 @@ void axpy_rows(const float* x, int64_t x_row, const void* w, int64_t w_row, int6
 template <GemmSource>
 void widen_row(const void* src, int64_t stride, int64_t n, float* dst);
 
+/// See GemmKernels::small.
+template <GemmSource>
+void small_products(const GemmSmall& p, const void* a, const GemmStarts& a_at, const void* b,
+                    const GemmStarts& b_at, void* out, const GemmStarts& out_at, int64_t begin,
+                    int64_t end);
+
 /// See GemmKernels::integer.
 template <GemmInt>
 void integer_product(const GemmOperand& a, const GemmOperand& b, const GemmTarget& out, int64_t m,

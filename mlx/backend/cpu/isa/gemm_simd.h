@@ -71,6 +71,13 @@ MLX_INLINE V load_n(const void* p, int64_t n) {
   copy_n<sizeof(V) / kLanes>(&v, p, n);
   return v;
 #else
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32) {
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lanes);
+    return (V)_mm256_maskload_epi32(static_cast<const int*>(p), mask);
+  }
+#endif
   V v{};
   __builtin_memcpy(&v, p, static_cast<size_t>(n) * (sizeof(V) / kLanes));
   return v;
