@@ -1,6 +1,9 @@
 // Normalisation over the last axis, parallel over rows.
 #include "mlx/ops/norm.h"
 
+#include <algorithm>
+
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/norm.h"
 #include "mlx/backend/cpu/kernels.h"
@@ -10,7 +13,7 @@ namespace mlx::core::cpu {
 
 namespace {
 
-NormRow find_row(Dtype t) { return MLX_FOR_ISA(find_norm_row)(t); }
+NormRows find_rows(Dtype t) { return MLX_FOR_ISA(find_norm_rows)(t); }
 
 void run_norm(const KernelArgs& args) {
   const NormAttrs& attrs = attrs_as<NormAttrs>(args.attrs);
@@ -18,14 +21,16 @@ void run_norm(const KernelArgs& args) {
   int64_t n = x.shape().back(), rows = n ? x.size() / n : 0, bytes = n * x.dtype().size();
   const void* weight = attrs.has_weight ? args.in[1].data : nullptr;
   const void* bias = attrs.has_bias ? args.in[1 + attrs.has_weight].data : nullptr;
-  NormRow row = find_row(x.dtype());
-  auto some = [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r)
-      row(x.as<char>() + r * bytes, weight, bias, args.out[0].as<char>() + r * bytes, n, attrs.eps,
-          attrs.center);
-  };
-  parallel_for(rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1)), some,
-               static_cast<double>(rows) * (0.5 * static_cast<double>(n) + 20));
+  const NormRows kernel = find_rows(x.dtype());
+  constexpr int64_t kLanes = 16;  // rows that kernels take at once, a multiple
+  parallel_for(
+      rows, round_up(4096 / std::clamp<int64_t>(n, 1, 4096), n <= kLanes ? kLanes : 1),
+      [&](int64_t begin, int64_t end) {
+        const int64_t at = begin * bytes;
+        kernel({x.as<char>() + at, weight, bias, args.out[0].as<char>() + at}, n, end - begin,
+               attrs.eps, attrs.center);
+      },
+      static_cast<double>(rows) * (0.5 * static_cast<double>(n) + (n <= kLanes ? 4 : 20)));
 }
 
 const KernelEntry kNormKernels[] = {

@@ -1,12 +1,15 @@
 // softmax and logsumexp of contiguous operands: over the last axis, parallel over rows, or over
-// parts of a row if there are few rows; over another axis, tiles of columns. Sums depend on the
-// length of the axis alone.
+// parts of a row if there are few rows; over another axis, tiles of columns, or rows of a copy
+// where columns are few. Sums depend on the shape alone.
 #include "mlx/backend/cpu/isa/softmax.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
+#include "mlx/backend/common/round_up.h"
+#include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
@@ -26,12 +29,8 @@ struct Rows {
   const char* in;
   int64_t size, n, count;
 
-  explicit Rows(const View& x)
-      : k(find_softmax(x.dtype())),
-        in(x.as<char>()),
-        size(x.dtype().size()),
-        n(x.shape().back()),
-        count(n ? x.size() / n : 0) {}
+  Rows(const char* data, Dtype type, int64_t length, int64_t rows)
+      : k(find_softmax(type)), in(data), size(type.size()), n(length), count(rows) {}
   bool few() const { return count < 2 * num_threads() && n >= 16 * kSoftmaxPiece; }
   int64_t pieces() const { return (n + kSoftmaxPiece - 1) / kSoftmaxPiece; }
 
@@ -71,20 +70,24 @@ struct Rows {
     for (int64_t p = 0; p < pieces(); ++p) sum += parts[p];
     return {shift, sum};
   }
-  /// Calls f(row, whether to use threads within the row).
-  template <class F>
-  void each_row(F f) const {
+  /// Calls f(first row, rows) if rows are short enough for the kernels of whole rows, and
+  /// g(row, whether to use threads within the row) otherwise.
+  template <class F, class G>
+  void each_row(F f, G g) const {
     if (few()) {
-      for (int64_t r = 0; r < count; ++r) f(r, true);
+      for (int64_t r = 0; r < count; ++r) g(r, true);
       return;
     }
-    const int64_t grain = 4096 / std::clamp<int64_t>(n, 1, 4096);
+    constexpr int64_t kLanes = 16;  // rows that kernels take at once, a multiple
+    const int64_t grain = round_up(4096 / std::clamp<int64_t>(n, 1, 4096), kLanes);
+    const double ns = kExpNs * static_cast<double>(n) + (n <= kLanes ? 4 : 20);
     parallel_for(
-        count, grain,
+        count, n > kSoftmaxPiece ? 1 : grain,
         [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r) f(r, false);
+          if (n <= kSoftmaxPiece) return f(begin, end - begin);
+          for (int64_t r = begin; r < end; ++r) g(r, false);
         },
-        static_cast<double>(count) * (kExpNs * static_cast<double>(n) + 20));
+        static_cast<double>(count) * ns);
   }
 };
 
@@ -92,7 +95,6 @@ void run_softmax_columns(const View& in, const View& out, int axis) {
   const SoftmaxKernels k = find_softmax(in.dtype());
   const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis],
                 size = in.dtype().size();
-  if (out.size() == 0) return;
   const int64_t outer = in.size() / (n * stride);
   const int64_t width =
       std::clamp<int64_t>(outer * stride / (4 * num_threads()), 64, kSoftmaxColumns);
@@ -109,42 +111,71 @@ void run_softmax_columns(const View& in, const View& out, int axis) {
       kExpNs * static_cast<double>(in.size()));
 }
 
+/// The softmax of rows; `out` may be their memory.
+void run_softmax_rows(const Rows& rows, char* out) {
+  rows.each_row(
+      [&](int64_t first, int64_t count) {
+        const int64_t at = first * rows.n * rows.size;
+        rows.k.rows(rows.in + at, rows.n, count, out + at);
+      },
+      [&](int64_t r, bool threads) {
+        // 16-bit floats would round: their exponentials are computed twice.
+        char* e = rows.size >= 4 ? out + r * rows.n * rows.size : nullptr;
+        const auto [shift, sum] = rows.sum_row(r, e, threads);
+        rows.each_piece(
+            r,
+            [&, shift = shift, sum = sum](int64_t p, int64_t at, int64_t m) {
+              rows.k.finish(rows.in + at, m, shift, 1 / sum,
+                            e ? e + p * kSoftmaxPiece * rows.size : nullptr, out + at);
+            },
+            threads);
+      });
+}
+
+/// Over an axis before a few positions: rows in temporary memory.
+void run_softmax_narrow(const View& in, const View& out, int64_t n, int64_t stride) {
+  const int64_t outer = in.size() / (n * stride);
+  const int size = in.dtype().size();
+  const Scratch scratch(static_cast<size_t>(in.size()) * size);
+  const Shape shape = {outer, stride, n};
+  const Strides apart = {n * stride, 1, stride}, rows = {n * stride, n, 1};
+  copy_strided(in.data, apart, scratch.get(), rows, shape, size);
+  run_softmax_rows(Rows(scratch.get<char>(), in.dtype(), n, outer * stride), scratch.get<char>());
+  copy_strided(scratch.get(), rows, out.data, apart, shape, size);
+}
+
 void run_softmax(const KernelArgs& args) {
+  const View &in = args.in[0], &out = args.out[0];
   const int axis = attrs_as<SoftmaxAttrs>(args.attrs).axis;
-  if (axis + 1 != args.in[0].ndim()) return run_softmax_columns(args.in[0], args.out[0], axis);
-  const Rows rows(args.in[0]);
-  char* out = args.out[0].as<char>();
-  rows.each_row([&](int64_t r, bool threads) {
-    // 16-bit floats would round: short rows store their exponentials in float32, long ones compute
-    // them twice.
-    float aside[kSoftmaxPiece];
-    char* e = rows.size >= 4            ? out + r * rows.n * rows.size
-              : rows.n <= kSoftmaxPiece ? reinterpret_cast<char*>(aside)
-                                        : nullptr;
-    const auto [shift, sum] = rows.sum_row(r, e, threads);
-    rows.each_piece(
-        r,
-        [&, shift = shift, sum = sum](int64_t p, int64_t at, int64_t m) {
-          rows.k.finish(rows.in + at, m, shift, 1 / sum,
-                        e ? e + p * kSoftmaxPiece * rows.size : nullptr, out + at);
-        },
-        threads);
-  });
+  if (out.size() == 0) return;
+  const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis];
+  constexpr int64_t kNarrow = 8, kLong = 16;
+  if (stride == 1)
+    return run_softmax_rows(Rows(in.as<char>(), in.dtype(), n, in.size() / n), out.as<char>());
+  if (stride <= kNarrow && n >= kLong) return run_softmax_narrow(in, out, n, stride);
+  run_softmax_columns(in, out, axis);
 }
 
 void run_logsumexp(const KernelArgs& args) {
-  const Rows rows(args.in[0]);
-  dispatch(args.out[0].dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    if constexpr (std::is_convertible_v<double, T> && is_floating(TypeToDtype<T>::value)) {
-      T* out = args.out[0].as<T>();
-      rows.each_row([&](int64_t r, bool threads) {
+  const View& in = args.in[0];
+  if (in.size() == 0) return;
+  const int64_t n = in.shape().back();
+  const Rows rows(in.as<char>(), in.dtype(), n, in.size() / n);
+  char* out = args.out[0].as<char>();
+  rows.each_row(
+      [&](int64_t first, int64_t count) {
+        constexpr int64_t kBlock = 64;
+        double shifts[kBlock], sums[kBlock];
+        for (int64_t r = first; r < first + count; r += kBlock) {
+          const int64_t some = std::min(kBlock, first + count - r);
+          rows.k.sums(rows.in + r * n * rows.size, n, some, shifts, sums);
+          rows.k.logs(shifts, sums, some, out + r * rows.size);
+        }
+      },
+      [&](int64_t r, bool threads) {
         const auto [shift, sum] = rows.sum_row(r, nullptr, threads);
-        const double y = std::isinf(shift) ? shift : shift + std::log(sum);
-        out[r] = static_cast<T>(static_cast<std::conditional_t<sizeof(T) == 8, double, float>>(y));
+        rows.k.logs(&shift, &sum, 1, out + r * rows.size);
       });
-    }
-  });
 }
 
 int softmax_rows(const Layout& in, const Attrs* attrs) {

@@ -2,6 +2,7 @@
 // holds one element of every product. Compiled once per instruction set.
 #include "mlx/backend/cpu/isa/gemm_kernels.h"
 #include "mlx/backend/cpu/isa/gemm_sources.h"
+#include "mlx/backend/cpu/simd/short_rows.h"
 
 namespace mlx::core::cpu::MLX_ISA {
 
@@ -36,56 +37,6 @@ MLX_INLINE void pick(const T* from, int64_t step, int64_t count, T* to) {
   for (int64_t e = 0; e < count; ++e) to[e] = from[e * step];
 }
 
-/// Transposes kLanes rows of Few elements, zeros after them, into Few rows.
-template <int Few, int D = kLanes / 2>
-MLX_INLINE void to_lanes(U32* row) {
-  if constexpr (D >= Few) {
-#pragma GCC unroll 16
-    for (int i = 0; i < D; ++i)
-      row[i] = shuffle_lanes<kLanes>(row[i], row[i + D],
-                                     [](int l) { return l & D ? kLanes + l - D : l; });
-  } else {
-#pragma GCC unroll 16
-    for (int i = 0; i < Few; ++i) {
-      if (i & D) continue;
-      const U32 a = row[i], b = row[i + D];
-      row[i] = shuffle_lanes<kLanes>(a, b, [](int l) { return l & D ? kLanes + l - D : l; });
-      row[i + D] = shuffle_lanes<kLanes>(a, b, [](int l) { return l & D ? kLanes + l : l + D; });
-    }
-  }
-  if constexpr (D > 1) to_lanes<Few, D / 2>(row);
-}
-
-/// The inverse; elements after the first Few of a row have any value.
-template <int Few, int D = 1>
-MLX_INLINE void from_lanes(U32* row) {
-  if constexpr (D >= Few) {
-#pragma GCC unroll 16
-    for (int i = 0; i < D; ++i)
-      row[i + D] = shuffle_lanes<kLanes>(row[i], row[i], [](int l) { return (l + D) % kLanes; });
-  } else {
-#pragma GCC unroll 16
-    for (int i = 0; i < Few; ++i) {
-      if (i & D) continue;
-      const U32 a = row[i], b = row[i + D];
-      row[i] = shuffle_lanes<kLanes>(a, b, [](int l) { return l & D ? kLanes + l - D : l; });
-      row[i + D] = shuffle_lanes<kLanes>(a, b, [](int l) { return l & D ? kLanes + l : l + D; });
-    }
-  }
-  if constexpr (2 * D < kLanes) from_lanes<Few, 2 * D>(row);
-}
-
-/// f.operator()<Few>() with the least power of two from 4 on that is not below `few`.
-template <class F>
-MLX_INLINE void for_few(int64_t few, F f) {
-  if (few <= 4)
-    f.template operator()<4>();
-  else if (kLanes > 8 && few <= 8)
-    f.template operator()<(kLanes < 8 ? kLanes : 8)>();
-  else
-    f.template operator()<kLanes>();
-}
-
 /// The elements [first, end) of the lines of some products, as units: unit u of line l is
 /// to[l * units + u], with a product in each lane.
 template <class S>
@@ -113,7 +64,7 @@ void load_lines(const typename S::W* p, const Starts& at, int64_t count, const G
         }
         square[i] = load_units<S>(from, some);
       }
-      for_few(units, [&]<int Few>() { to_lanes<Few>(square); });
+      for_few<kLanes>(units, [&]<int Few>() { to_lanes<kLanes, Few>(square); });
       for (int64_t u = 0; u < units; ++u) *to++ = square[u];
       for (int64_t i = count; i < kLanes; ++i) square[i] = U32{};
     }
@@ -161,7 +112,7 @@ void store_lines(const F32* from, typename O::T* p, const Starts& at, int64_t co
       const int64_t some = smaller(kLanes, x.length - e);
       U32 square[kLanes];
       for (int64_t u = 0; u < kLanes; ++u) square[u] = u < some ? (U32)*from++ : U32{};
-      for_few(some, [&]<int Few>() { from_lanes<Few>(square); });
+      for_few<kLanes>(some, [&]<int Few>() { from_lanes<kLanes, Few>(square); });
       for (int64_t i = 0; i < count; ++i) {
         auto* to = p + Starts::of(at, i) + l * x.line + e * x.step;
         if (x.step == 1) {
@@ -174,16 +125,6 @@ void store_lines(const F32* from, typename O::T* p, const Starts& at, int64_t co
       }
     }
   }
-}
-
-/// Sum of the first `used` of kLanes sums, or of all, halves first; the others are zero.
-MLX_INLINE F32 sum_halves(F32* t, int64_t used) {
-  used = smaller(used, kLanes);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i + half < used; ++i) t[i] += t[i + half];
-    used = smaller(used, half);
-  }
-  return t[0];
 }
 
 /// Where element (i, l) of a factor is among its units.
@@ -219,7 +160,7 @@ class SmallProducts {
         F32 t[kLanes];
         start(t, units);
         add_lanes(a + i * a_.across, b + j * b_.across, units, t);
-        sums[p_.out_along ? i * p_.n + j : j * p_.m + i] = sum_halves(t, units);
+        sums[p_.out_along ? i * p_.n + j : j * p_.m + i] = sum_halves<kLanes>(t, units);
       }
     }
   }
@@ -274,7 +215,7 @@ void small_products(const GemmSmall& p, const void* a, const GemmStarts& a_at, c
       else
         products.dot(left, right, units, sums);
     }
-    if (p.dots && one) sums[0] = sum_halves(lanes, all);
+    if (p.dots && one) sums[0] = sum_halves<kLanes>(lanes, all);
     store_lines<O>(sums, static_cast<typename O::T*>(out), Starts(out_at, item, count), count,
                    p.out);
   }

@@ -76,6 +76,79 @@ struct Kernels {
     if (i < n) store_some<A>(q + i, m::exp(load_some<A>(p + i, n - i) - s) * c, n - i);
   }
 
+  /// Largest elements and sums of exponentials of short rows, a lane each; the exponentials.
+  struct Short {
+    V largest, sum, e[N];
+    Short(const S* p, int64_t n, int64_t count) {
+      V x[N], t[N];
+      load_short_rows<A>(p, n, count, x);
+      largest = x[0];
+      for (int64_t i = 1; i < n; ++i) largest = larger(largest, x[i]);
+      for (int64_t i = 0; i < n; ++i) t[i] = e[i] = m::exp(x[i] - largest);
+      sum = sum_halves<N>(t, n);
+    }
+  };
+
+  static void rows(const void* x, int64_t n, int64_t count, void* y) {
+    const S* p = static_cast<const S*>(x);
+    S* q = static_cast<S*>(y);
+    if (n <= N) {
+      for (int64_t r = 0; r < count; r += N) {
+        const int64_t some = count - r < N ? count - r : N;
+        Short block(p + r * n, n, some);
+        const V scale = V(T(1)) / block.sum;
+        for (int64_t i = 0; i < n; ++i) block.e[i] = block.e[i] * scale;
+        store_short_rows<A>(block.e, n, some, q + r * n);
+      }
+      return;
+    }
+    T aside[kStores ? 1 : kSoftmaxPiece];
+    for (int64_t r = 0; r < count; ++r, p += n, q += n) {
+      void* const e = kStores ? static_cast<void*>(q) : aside;
+      const double shift = largest(p, n), sum = sum_exp(p, n, shift, e);
+      finish(p, n, shift, 1 / sum, e, q);
+    }
+  }
+
+  static void sums(const void* x, int64_t n, int64_t count, double* most, double* sum) {
+    const S* p = static_cast<const S*>(x);
+    if (n <= N) {
+      for (int64_t r = 0; r < count; r += N) {
+        const int64_t some = count - r < N ? count - r : N;
+        const Short block(p + r * n, n, some);
+        T shifts[N], totals[N];
+        block.largest.store(shifts);
+        block.sum.store(totals);
+        for (int64_t i = 0; i < some; ++i) {
+          most[r + i] = shifts[i];
+          sum[r + i] = totals[i];
+        }
+      }
+      return;
+    }
+    for (int64_t r = 0; r < count; ++r, p += n) {
+      most[r] = largest(p, n);
+      sum[r] = sum_exp(p, n, most[r], nullptr);
+    }
+  }
+
+  static void logs(const double* shift, const double* sum, int64_t count, void* y) {
+    using D = Vec<double>;
+    S* q = static_cast<S*>(y);
+    T some[N];
+    for (int64_t r = 0; r < count; r += N) {
+      const int64_t n = count - r < N ? count - r : N;
+      for (int64_t i = 0; i < n; i += D::N) {
+        const int64_t k = n - i < D::N ? n - i : D::N;
+        const D s = load_first<D>(shift + r + i, k), t = load_first<D>(sum + r + i, k);
+        double result[D::N];
+        v_select(v_abs(s) == D(m::kInf<double>), s, s + m::log(t)).store(result);
+        for (int64_t j = 0; j < k; ++j) some[i + j] = static_cast<T>(result[j]);
+      }
+      store_some<A>(q + r, V::load(some), n);
+    }
+  }
+
   // Two-level sums, so that the error grows little with n.
   static void columns(const void* x, int64_t stride, int64_t n, int64_t width, void* y) {
     constexpr int64_t kLevel = 128;
@@ -120,7 +193,7 @@ struct Kernels {
       });
   }
 
-  static constexpr SoftmaxKernels table{largest, sum_exp, finish, columns};
+  static constexpr SoftmaxKernels table{largest, sum_exp, finish, rows, sums, logs, columns};
 };
 
 }  // namespace

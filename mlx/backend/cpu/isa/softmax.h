@@ -24,6 +24,12 @@ struct SoftmaxKernels {
   double (*sum_exp)(const void* x, int64_t n, double shift, void* e);
   /// y = e * scale; e is recomputed if it is null.
   void (*finish)(const void* x, int64_t n, double shift, double scale, const void* e, void* y);
+  /// Softmax of each of `count` rows of n <= kSoftmaxPiece elements.
+  void (*rows)(const void* x, int64_t n, int64_t count, void* y);
+  /// For each of such rows, the largest element and the sum of exp(x - largest).
+  void (*sums)(const void* x, int64_t n, int64_t count, double* largest, double* sum);
+  /// y = shift + log(sum); an infinite shift is the result.
+  void (*logs)(const double* shift, const double* sum, int64_t count, void* y);
   /// Softmax over n rows, `stride` elements apart, of each of `width` columns.
   void (*columns)(const void* x, int64_t stride, int64_t n, int64_t width, void* y);
 };

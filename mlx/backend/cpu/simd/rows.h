@@ -4,6 +4,7 @@
 #pragma once
 
 #include "mlx/backend/cpu/simd/lanes.h"
+#include "mlx/backend/cpu/simd/short_rows.h"
 #include "mlx/core/dtype.h"
 
 namespace mlx::core::cpu::MLX_ISA {
@@ -52,6 +53,26 @@ MLX_FN typename V::elem total(V x) {
 template <class V>
 MLX_FN typename V::elem largest_lane(V x) {
   return combine_lanes(x, [](auto a, auto b) { return a > b || a != a ? a : b; });
+}
+
+/// The elements of up to V::N contiguous rows of n <= V::N elements; a lane has a row. A describes
+/// how elements are stored.
+template <class A, class V = typename A::V>
+MLX_FN void load_short_rows(const typename A::S* p, int64_t n, int64_t rows, V* element) {
+  constexpr int N = V::N;
+  decltype(V::v) square[N];
+  for (int64_t r = 0; r < N; ++r) square[r] = V(0).v;
+  for (int64_t r = 0; r < rows; ++r) square[r] = load_some<A>(p + r * n, n).v;
+  for_few<N>(n, [&]<int Few>() { to_lanes<N, Few>(square); });
+  for (int64_t e = 0; e < n; ++e) element[e] = V(square[e]);
+}
+template <class A, class V = typename A::V>
+MLX_FN void store_short_rows(const V* element, int64_t n, int64_t rows, typename A::S* p) {
+  constexpr int N = V::N;
+  decltype(V::v) square[N];
+  for (int64_t e = 0; e < N; ++e) square[e] = e < n ? element[e].v : V(0).v;
+  for_few<N>(n, [&]<int Few>() { from_lanes<N, Few>(square); });
+  for (int64_t r = 0; r < rows; ++r) store_some<A>(p + r * n, V(square[r]), n);
 }
 
 /// f<A>() where A describes how elements of the float dtype t are stored and computed.
