@@ -3,10 +3,10 @@
 #include "mlx/ops/collective.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/core/lines.h"
@@ -77,8 +77,7 @@ class Tree {
 void combine_rows(Collective kind, Dtype dtype, std::span<const void* const> rows, void* out,
                   int64_t count) {
   if (rows.size() == 1) {
-    if (rows[0] != out && count)
-      std::memcpy(out, rows[0], static_cast<size_t>(count) * dtype.size());
+    if (rows[0] != out && count) cpu::copy_bytes(out, rows[0], count * dtype.size());
     return;
   }
   // A sum of two 16-bit floats is computed in float32 and rounded once as it is.

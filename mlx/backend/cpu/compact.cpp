@@ -9,6 +9,7 @@
 #include "mlx/backend/common/mask_error.h"
 #include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/blocks.h"
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
@@ -214,7 +215,7 @@ void run_masked_scatter(const KernelArgs& args) {
     parallel_for(
         all, 1 << 16,
         [&](int64_t begin, int64_t end) {
-          std::memcpy(to + begin, a.as<const char>() + begin, end - begin);
+          copy_bytes(to + begin, a.as<const char>() + begin, end - begin);
         },
         0.06 * static_cast<double>(all));
   }

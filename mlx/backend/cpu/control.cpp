@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mlx/backend/common/steps.h"
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/routine.h"
 #include "mlx/core/blocking.h"
@@ -65,7 +66,8 @@ class Carried {
   /// Copies the initial values to where the first iteration reads.
   void start(bool in_output) const {
     for (const Item& c : items_)
-      if (c.bytes) std::memcpy(in_output ? c.output : c.memory, c.initial, c.bytes);
+      if (c.bytes)
+        copy_bytes(in_output ? c.output : c.memory, c.initial, static_cast<int64_t>(c.bytes));
   }
   void read(RoutineRun& run, int64_t first, bool in_output) const {
     for (size_t k = 0; k < items_.size(); ++k)
@@ -78,7 +80,7 @@ class Carried {
   /// Copies what the last iteration wrote to the output.
   void finish() const {
     for (const Item& c : items_)
-      if (c.bytes) std::memcpy(c.output, c.memory, c.bytes);
+      if (c.bytes) copy_bytes(c.output, c.memory, static_cast<int64_t>(c.bytes));
   }
 
  private:

@@ -1,5 +1,5 @@
 // Strided copies for every item size. The axes are ordered by the destination's strides and merged;
-// the innermost axis then decides: rows by memcpy, fills, blocked transpositions, or a strided
+// the innermost axis then decides: whole rows, fills, blocked transpositions, or a strided
 // loop.
 
 #include "mlx/backend/cpu/copy.h"
@@ -59,7 +59,7 @@ constexpr int64_t kKernelRow = 32;  // elements for which a kernel is called
 template <class T>
 void copy_row(const T* src, int64_t src_stride, T* dst, int64_t dst_stride, int64_t n) {
   if (dst_stride == 1 && src_stride == 1) {
-    std::memcpy(dst, src, n * sizeof(T));
+    copy_bytes(dst, src, n * static_cast<int64_t>(sizeof(T)));
   } else if (dst_stride == 1 && src_stride == 0) {
     std::fill_n(dst, n, *src);
   } else if (dst_stride == 1 && n >= kKernelRow) {
@@ -249,6 +249,53 @@ void transpose_blocks(const CopyLayout& w, size_t axis, const T* src, T* dst) {
       ns);
 }
 
+/// Rows of at least W bytes, by pieces of W bytes, the last two of which may overlap.
+template <int W>
+void copy_pieces(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t bytes,
+                 int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
+    for (int64_t i = 0; i + W < bytes; i += W) std::memcpy(dst + i, src + i, W);
+    std::memcpy(dst + bytes - W, src + bytes - W, W);
+  }
+}
+
+constexpr int64_t kShortRowBytes =
+    256;  // bytes for which a call of a copy takes as long as the copy
+
+/// Dense rows of few bytes.
+void copy_short_rows(const CopyLayout& w, int64_t item, const char* src, char* dst) {
+  const size_t last = w.shape.size() - 1, second = last - 1;
+  const int64_t bytes = w.shape[last] * item, n = w.shape[second];
+  const int64_t step = w.src[second] * item, out_step = w.dst[second] * item;
+  const auto pieces = bytes >= 64   ? copy_pieces<64>
+                      : bytes >= 32 ? copy_pieces<32>
+                      : bytes >= 16 ? copy_pieces<16>
+                      : bytes >= 8  ? copy_pieces<8>
+                      : bytes >= 4  ? copy_pieces<4>
+                                    : copy_pieces<1>;
+  const int64_t chunk = kChunkBytes / bytes, chunks = (n + chunk - 1) / chunk;
+  const Shape outer(w.shape.begin(), w.shape.end() - 2);
+  const Odometer<2> start(
+      outer, {Strides(w.src.begin(), w.src.end() - 2), Strides(w.dst.begin(), w.dst.end() - 2)});
+  const int64_t units = num_elements(outer) * chunks;
+  parallel_for(
+      units, std::max<int64_t>(1, kChunkBytes / (bytes * std::min(n, chunk))),
+      [&](int64_t begin, int64_t end) {
+        Odometer<2> at = start;
+        at.seek(begin / chunks);
+        int64_t part = begin % chunks;
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t first = part * chunk;
+          pieces(src + at[0] * item + first * step, step, dst + at[1] * item + first * out_step,
+                 out_step, bytes, std::min(chunk, n - first));
+          if (++part < chunks) continue;
+          part = 0;
+          at.next();
+        }
+      },
+      static_cast<double>(num_elements(outer) * n) * (1 + static_cast<double>(bytes) * kNsPerByte));
+}
+
 template <class T>
 void run(const CopyLayout& w, const void* src, void* dst) {
   auto* s = static_cast<const T*>(src);
@@ -264,6 +311,9 @@ void run(const CopyLayout& w, const void* src, void* dst) {
       return copy_narrow(w, last, last - 1, s, d);
     if (w.shape[last - 1] <= kNarrow && !dense && w.src[last] != 0)
       return copy_narrow(w, last - 1, last, s, d);
+    constexpr int64_t item = sizeof(T);
+    if (dense && w.shape[last] * item <= kShortRowBytes)
+      return copy_short_rows(w, item, static_cast<const char*>(src), static_cast<char*>(dst));
   }
   copy_rows(w, s, d);
 }

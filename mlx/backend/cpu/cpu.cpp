@@ -1,5 +1,6 @@
 // The CPU as a backend: host memory, kernels from the table, fused programs through the
 // interpreter.
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/executable.h"
 #include "mlx/backend/cpu/streams.h"
@@ -48,8 +49,8 @@ void run_copy(const Transfer& c) {
   } catch (...) {
     return c.done->fail(std::current_exception(), {nullptr});
   }
-  std::memcpy(static_cast<char*>(c.to->host) + c.to_offset,
-              static_cast<const char*>(c.from->host) + c.from_offset, c.bytes);
+  copy_bytes(static_cast<char*>(c.to->host) + c.to_offset,
+             static_cast<const char*>(c.from->host) + c.from_offset, static_cast<int64_t>(c.bytes));
   c.done->signal();
 }
 

@@ -1,8 +1,7 @@
 // The gated delta rule, parallel over value heads.
 #include "mlx/ops/delta.h"
 
-#include <cstring>
-
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/isa/delta.h"
 #include "mlx/backend/cpu/kernels.h"
@@ -21,8 +20,7 @@ void run_delta(const KernelArgs& args) {
   const DeltaKernel kernel = delta_kernel(q.dtype());
   const int64_t gate = gates.ndim() == 4 ? width : 1;
   auto at = [&](const View& x, int64_t element) { return x.as<char>() + element * item; };
-  if (args.out[1].size())
-    std::memcpy(args.out[1].data, args.in[5].data, static_cast<size_t>(args.out[1].size() * item));
+  if (args.out[1].size()) copy_bytes(args.out[1].data, args.in[5].data, args.out[1].size() * item);
   auto some = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i / heads, h = i % heads, key_head = h / (heads / key_heads);

@@ -163,7 +163,8 @@ char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis
       to = load_box(o, to, from + i * o.strides[axis] * o.itemsize, axis + 1);
     } else {
       const size_t bytes = static_cast<size_t>(to - first) / i;
-      to = static_cast<char*>(std::memcpy(to, first, bytes)) + bytes;
+      copy_bytes(to, first, static_cast<int64_t>(bytes));
+      to += bytes;
     }
   }
   return to;
@@ -172,8 +173,8 @@ char* Worker::load_box(const Operand& o, char* to, const char* from, size_t axis
 /// The inverse, from the tile to memory; returns the end of the data that was read.
 const char* Worker::store_box(const Operand& o, char* to, const char* from, size_t axis) const {
   if (axis + 1 == extent_.size()) {
-    const size_t bytes = extent_[axis] * o.itemsize;
-    std::memcpy(to, from, bytes);
+    const int64_t bytes = extent_[axis] * o.itemsize;
+    copy_bytes(to, from, bytes);
     return from + bytes;
   }
   for (int64_t i = 0; i < extent_[axis]; ++i)

@@ -1,11 +1,14 @@
-// Reads at index arrays: dense slices are copied by memcpy, single elements by typed loads. Every
+// Reads at index arrays: dense slices are copied whole, single elements by typed loads. Every
 // dtype, any strides of the indexed array.
 #include "mlx/ops/index.h"
 
 #include <algorithm>
 
 #include "mlx/backend/common/odometer.h"
+#include "mlx/backend/common/round_up.h"
+#include "mlx/backend/cpu/allocator.h"
 #include "mlx/backend/cpu/blocks.h"
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/positions.h"
 #include "mlx/backend/cpu/threads.h"
@@ -15,34 +18,125 @@ namespace {
 
 constexpr int64_t kIndexBlock = 256;  // indices that are read at a time
 
+/// Offsets of positions: all of them, where they are needed several times; else some at a time.
+class Offsets {
+ public:
+  Offsets(const Positions& positions, bool all)
+      : positions_(positions), kept_(all ? positions.size() * sizeof(int64_t) : 0) {
+    if (!all) return;
+    parallel_for(
+        positions.size(), 4096,
+        [&](int64_t begin, int64_t end) {
+          positions.read(begin, end, kept_.get<int64_t>() + begin);
+        },
+        1.5 * static_cast<double>(positions.size()));
+    data_ = kept_.get<const int64_t>();
+  }
+  /// The offsets of the positions [begin, end), maybe in `room`.
+  const int64_t* read(int64_t begin, int64_t end, int64_t* room) const {
+    if (data_ != nullptr) return data_ + begin;
+    positions_.read(begin, end, room);
+    return room;
+  }
+
+ private:
+  const Positions& positions_;
+  Scratch kept_;
+  const int64_t* data_ = nullptr;
+};
+
+/// The indexed array of a read and its result, as rows of blocks.
+struct Reads {
+  const View& a;
+  const View& out;
+  Shape outer;  // of the rows, axes merged
+  Strides steps;
+  const Block& block;
+  int64_t positions;  // blocks of a row
+
+  Reads(const View& from, const Shape& rows, int64_t n, const Block& of, const View& to)
+      : a(from), out(to), outer(rows), block(of), positions(n) {
+    std::vector<Strides> s{Strides(a.strides().begin(), a.strides().begin() + rows.size())};
+    collapse_axes(outer, s);
+    steps = s[0];
+  }
+  int64_t rows() const { return num_elements(outer); }
+  int64_t elements() const { return num_elements(block.shape); }
+  double ns() const {
+    const double bytes = static_cast<double>(elements()) * a.dtype().size();
+    return static_cast<double>(rows()) * (2 + static_cast<double>(positions) * (1 + bytes * 0.06));
+  }
+};
+
+/// Rows of few single elements.
+template <class T>
+void gather_short_rows(const Reads& r, const int64_t* offsets) {
+  const int64_t n = r.positions, step = r.steps.empty() ? 0 : r.steps[0];
+  parallel_for(
+      r.rows(), std::max<int64_t>(1, 4096 / n),
+      [&](int64_t begin, int64_t end) {
+        const T* from = r.a.as<const T>() + begin * step;
+        T* to = r.out.as<T>() + begin * n;
+        for (int64_t k = begin; k < end; ++k, from += step)
+          for (int64_t i = 0; i < n; ++i) *to++ = from[offsets[i]];
+      },
+      r.ns());
+}
+
+/// Few large blocks: threads share each.
+void gather_large_blocks(const Reads& r, const int64_t* offsets) {
+  const int64_t item = r.a.dtype().size(), bytes = r.elements() * item;
+  Odometer<1> at(r.outer, {r.steps});
+  char* to = r.out.as<char>();
+  for (int64_t row = 0; row < r.rows(); ++row, at.next())
+    for (int64_t i = 0; i < r.positions; ++i, to += bytes)
+      copy_strided(r.a.as<const char>() + (at[0] + offsets[i]) * item, r.block.strides, to,
+                   row_major(r.block.shape), r.block.shape, static_cast<int>(item));
+}
+
+template <class T>
+void gather_all_blocks(const Reads& r, const Offsets& offsets) {
+  const int64_t n = r.positions, size = r.elements();
+  constexpr int64_t kChunkBytes = 1 << 18;
+  const int64_t bytes = size * static_cast<int64_t>(sizeof(T));
+  const int64_t most = std::clamp<int64_t>(kChunkBytes / bytes, 1, kIndexBlock);
+  const int64_t chunks = ceil_div(n, most);
+  parallel_for(
+      r.rows() * chunks, std::max<int64_t>(1, (1 << 16) / (bytes * std::min(n, most))),
+      [&](int64_t begin, int64_t end) {
+        int64_t room[kIndexBlock];
+        Odometer<1> at(r.outer, {r.steps});
+        int64_t row = begin / chunks, chunk = begin % chunks;
+        at.seek(row);
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t first = chunk * most, count = std::min(most, n - first);
+          copy_blocks(r.block, r.a.as<const T>() + at[0], offsets.read(first, first + count, room),
+                      count, r.out.as<T>() + (row * n + first) * size);
+          if (++chunk < chunks) continue;
+          chunk = 0;
+          ++row;
+          at.next();
+        }
+      },
+      r.ns());
+}
+
 /// out[o, p] = the block of `a` at outer index o and indexed position p.
 void gather_blocks(const View& a, const Shape& outer, const Positions& positions,
                    const Block& block, const View& out) {
-  int64_t n = positions.size(), size = num_elements(block.shape);
-  int64_t chunks = (n + kIndexBlock - 1) / kIndexBlock, outers = num_elements(outer);
-  if (n == 0) return;
-  if (size == 0 || outers == 0) return positions.check();
-  Odometer<1> start(outer, {Strides(a.strides().begin(), a.strides().begin() + outer.size())});
-  double bytes = static_cast<double>(size) * a.dtype().size();
-  double ns = static_cast<double>(outers) * n * (2.5 + bytes * 0.06);
-  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>((1 << 16) / (bytes * kIndexBlock)));
+  const Reads r(a, outer, positions.size(), block, out);
+  const int64_t rows = r.rows(), size = r.elements();
+  if (r.positions == 0) return;
+  if (size == 0 || rows == 0) return positions.check();
+  constexpr int64_t kShort = 64, kLarge = 1 << 17;
+  const bool is_large = rows * r.positions < 4 * num_threads() && size * a.dtype().size() >= kLarge;
+  const bool is_short = size == 1 && r.positions <= kShort && r.outer.size() <= 1;
+  const Offsets offsets(positions, rows > 1 || is_large || is_short);
+  if (is_large) return gather_large_blocks(r, offsets.read(0, r.positions, nullptr));
   dispatch_size(a.dtype().size(), [&](auto item) {
     using T = decltype(item);
-    parallel_for(
-        outers * chunks, grain,
-        [&](int64_t begin, int64_t end) {
-          int64_t offsets[kIndexBlock];
-          Odometer<1> at = start;
-          at.seek(begin / chunks);
-          for (int64_t k = begin; k < end; ++k) {
-            int64_t first = k % chunks * kIndexBlock, count = std::min(kIndexBlock, n - first);
-            positions.read(first, first + count, offsets);
-            copy_blocks(block, a.as<const T>() + at[0], offsets, count,
-                        out.as<T>() + (k / chunks * n + first) * size);
-            if ((k + 1) % chunks == 0) at.next();
-          }
-        },
-        ns);
+    if (is_short) return gather_short_rows<T>(r, offsets.read(0, r.positions, nullptr));
+    gather_all_blocks<T>(r, offsets);
   });
 }
 

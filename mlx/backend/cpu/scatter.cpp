@@ -105,7 +105,7 @@ struct Loops {
       for (int64_t i = 0; i < n; ++i)
         to[i * out_step] = combined<M>(to[i * out_step], p[i * updates_step]);
     } else if constexpr (M == ScatterMode::set) {
-      std::memcpy(out, updates, static_cast<size_t>(n) * sizeof(T));
+      copy_bytes(out, updates, n * static_cast<int64_t>(sizeof(T)));
     } else {
       for (int64_t i = 0; i < n; ++i) to[i] = combined<M>(to[i], p[i]);
     }
@@ -158,9 +158,9 @@ struct Slice {
   Strides out, updates;
 };
 
-/// How the work is divided: all updates on a range of the slice's last axis, or the updates of some
-/// slices of the result.
-enum class UpdateShare { one_thread, columns, slices };
+/// How the work is divided: all updates on a range of the slice's last axis, all updates of some
+/// positions in the slices, or the updates of some slices of the result.
+enum class UpdateShare { one_thread, columns, positions, slices };
 
 struct Scatter {
   const int64_t* offsets;  // offset of every slice in the result
@@ -195,6 +195,21 @@ struct Scatter {
     }
   }
 
+  /// Applies the updates of the positions [begin, end) in the slices, whose elements lie apart: one
+  /// position of all slices after another.
+  void run_positions(char* out, const char* updates, const int64_t* from, int64_t begin,
+                     int64_t end) const {
+    Odometer<2> at(slice.shape, {slice.out, slice.updates});
+    at.seek(begin);
+    for (int64_t k = begin; k < end; ++k, at.next())
+      loops.elements(out + at[0] * item, offsets, updates + at[1] * item, from, n);
+  }
+  /// The offset of every slice in the updates.
+  void list_updates(int64_t* from) const {
+    Odometer<1> at(shape, {strides});
+    for (int64_t i = 0; i < n; ++i, at.next()) from[i] = at[0];
+  }
+
   /// Applies the updates of columns [begin, end) to the slices that belong to `part`.
   void run(char* out, const char* updates, int64_t begin, int64_t end, int64_t part,
            int64_t parts) const {
@@ -227,6 +242,18 @@ struct Scatter {
   }
 };
 
+std::vector<IndexedAxis> indexed_axes(const KernelArgs& args, const ScatterAttrs& attrs) {
+  const View &out = args.out[0], &updates = args.in.back();
+  const int index_ndim = updates.ndim() - out.ndim();
+  std::vector<IndexedAxis> axes;
+  for (size_t i = 0; i < attrs.axes.size(); ++i) {
+    const int axis = attrs.axes[i];
+    axes.push_back({args.in[i + 1], axis, out.shape()[axis], updates.shape()[index_ndim + axis],
+                    out.strides()[axis]});
+  }
+  return axes;
+}
+
 void scatter_kernel(const KernelArgs& args) {
   const auto& attrs = attrs_as<ScatterAttrs>(args.attrs);
   const View &out = args.out[0], &updates = args.in.back();
@@ -236,14 +263,8 @@ void scatter_kernel(const KernelArgs& args) {
   if (updates.size() == 0 && num_elements(Shape(shape.begin(), shape.begin() + index_ndim)) == 0)
     return;
 
-  std::vector<IndexedAxis> axes;
-  bool overlapping = false;
-  for (size_t i = 0; i < attrs.axes.size(); ++i) {
-    int axis = attrs.axes[i];
-    int64_t span = shape[index_ndim + axis];
-    overlapping |= span > 1;
-    axes.push_back({args.in[i + 1], axis, out.shape()[axis], span, out.strides()[axis]});
-  }
+  const auto axes = indexed_axes(args, attrs);
+  const bool overlapping = std::ranges::any_of(axes, [](auto& x) { return x.span > 1; });
   Shape index_shape(shape.begin(), shape.begin() + index_ndim);
   Positions positions("scatter", index_shape, axes);
   int64_t n = positions.size();
@@ -273,15 +294,30 @@ void scatter_kernel(const KernelArgs& args) {
 
   int64_t threads = num_threads(), columns = slice.shape.back();
   int64_t parts = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(threads)));
-  double per_slice = static_cast<double>(num_elements(slice.shape));
-  double ns = n * (2 + per_slice * 0.6);
-  UpdateShare share = threads == 1 || overlapping                     ? UpdateShare::one_thread
+  // Slices whose elements lie apart, as those along a last axis.
+  constexpr int64_t kFewSlices = 16;
+  const int64_t elements = num_elements(slice.shape);
+  const bool apart = slice.out.back() != 1 && n >= kFewSlices && elements >= 4 * threads;
+  double ns = n * (2 + static_cast<double>(elements) * 0.6);
+  UpdateShare share = overlapping                                     ? UpdateShare::one_thread
+                      : apart                                         ? UpdateShare::positions
+                      : threads == 1                                  ? UpdateShare::one_thread
                       : columns * out.dtype().size() >= 256 * threads ? UpdateShare::columns
                                                                       : UpdateShare::slices;
   auto apply = [&](int64_t begin, int64_t end, int64_t part, int64_t parts) {
     job.run(out.as<char>(), updates.as<const char>(), begin, end, part, parts);
   };
-  if (share == UpdateShare::columns) {
+  if (share == UpdateShare::positions) {
+    const Scratch from(n * sizeof(int64_t));
+    job.list_updates(from.get<int64_t>());
+    parallel_for(
+        elements, std::max<int64_t>(1, 4096 / n),
+        [&](int64_t begin, int64_t end) {
+          job.run_positions(out.as<char>(), updates.as<const char>(), from.get<int64_t>(), begin,
+                            end);
+        },
+        ns);
+  } else if (share == UpdateShare::columns) {
     int64_t grain = (columns + threads - 1) / threads;
     parallel_for(columns, grain, [&](int64_t begin, int64_t end) { apply(begin, end, 0, 1); }, ns);
   } else if (share == UpdateShare::slices && ns > 20000) {

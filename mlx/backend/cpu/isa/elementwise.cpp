@@ -52,13 +52,42 @@ MLX_FN void with_item(int itemsize, F f) {
   }
 }
 
+void copy(void* dst, const void* src, int64_t bytes) {
+  char* to = static_cast<char*>(dst);
+  const char* from = static_cast<const char*>(src);
+  using R = Raw<uint8_t>;
+  constexpr int64_t kStep = sizeof(R), kUnroll = 4;
+  if (bytes < kLongCopy) {
+    __builtin_memcpy(to, from, bytes);
+    return;
+  }
+  R first, last, some[kUnroll];
+  __builtin_memcpy(&first, from, kStep);
+  __builtin_memcpy(&last, from + bytes - kStep, kStep);
+  const int64_t head = kStep - static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kStep);
+  int64_t i = head;
+  for (; i + kUnroll * kStep <= bytes; i += kUnroll * kStep) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kUnroll; ++k) __builtin_memcpy(&some[k], from + i + k * kStep, kStep);
+    char* const aligned = static_cast<char*>(__builtin_assume_aligned(to + i, kStep));
+#pragma GCC unroll 4
+    for (int k = 0; k < kUnroll; ++k) __builtin_memcpy(aligned + k * kStep, &some[k], kStep);
+  }
+  for (; i + kStep <= bytes; i += kStep) {
+    __builtin_memcpy(&some[0], from + i, kStep);
+    __builtin_memcpy(to + i, &some[0], kStep);
+  }
+  __builtin_memcpy(to, &first, kStep);
+  __builtin_memcpy(to + bytes - kStep, &last, kStep);
+}
+
 void load_strided(void* dst, const void* src, int64_t stride, int64_t n, int itemsize) {
   with_item(itemsize, [=](auto item) MLX_INLINED {
     using T = decltype(item);
     T* o = static_cast<T*>(dst);
     const T* p = static_cast<const T*>(src);
     if (stride == 1) {
-      __builtin_memcpy(o, p, n * sizeof(T));
+      copy(o, p, n * static_cast<int64_t>(sizeof(T)));
     } else if (stride == -1) {
       MLX_INDEPENDENT
       for (int64_t i = 0; i < n; ++i) o[i] = p[-i];
@@ -77,7 +106,7 @@ void store_strided(void* dst, int64_t stride, const void* src, int64_t n, int it
     T* o = static_cast<T*>(dst);
     const T* p = static_cast<const T*>(src);
     if (stride == 1) {
-      __builtin_memcpy(o, p, n * sizeof(T));
+      copy(o, p, n * static_cast<int64_t>(sizeof(T)));
     } else {
       for (int64_t i = 0; i < n; ++i) o[i * stride] = p[i];
     }
@@ -152,8 +181,8 @@ void fence() {
 }  // namespace
 
 constinit const ElementwiseKernels elementwise_kernels = {
-    find_tile,    find_tile_nt,  find_cast, link_kernels,    fence,
-    load_strided, store_strided, fill,      load_transposed,
+    find_tile, find_tile_nt, find_cast,     link_kernels, fence,
+    copy,      load_strided, store_strided, fill,         load_transposed,
 };
 
 }  // namespace mlx::core::cpu::MLX_ISA

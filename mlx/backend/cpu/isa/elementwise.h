@@ -66,6 +66,10 @@ struct LinkKernels {
   void (*run)(const Link* links, int64_t bursts);
 };
 
+/// Libraries of C copy so many bytes and more by a string instruction, which is ten times slower on
+/// some processors where the destination is a few bytes further in its line than the source.
+inline constexpr int64_t kLongCopy = 2048;
+
 /// The kernels of one instruction set. Strides count elements of `itemsize` (1, 2, 4, 8 or 16)
 /// bytes.
 struct ElementwiseKernels {
@@ -83,6 +87,8 @@ struct ElementwiseKernels {
   /// Orders the stores of find_tile_nt's kernels before later stores.
   void (*fence)();
 
+  /// Copies bytes; the memory must not overlap.
+  void (*copy)(void* dst, const void* src, int64_t bytes);
   /// dst[i] = src[i * stride]
   void (*load_strided)(void* dst, const void* src, int64_t stride, int64_t n, int itemsize);
   /// dst[i * stride] = src[i]
