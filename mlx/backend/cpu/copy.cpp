@@ -18,6 +18,16 @@ struct CopyLayout {
   Strides src, dst;
 };
 
+/// Rows of at least W bytes, by pieces of W bytes, the last two of which may overlap.
+template <int W>
+void copy_pieces(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t bytes,
+                 int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
+    for (int64_t i = 0; i + W < bytes; i += W) std::memcpy(dst + i, src + i, W);
+    std::memcpy(dst + bytes - W, src + bytes - W, W);
+  }
+}
+
 constexpr double kNsPerByte = 0.15;       // of one thread that copies contiguous memory
 constexpr int64_t kChunkBytes = 1 << 16;  // length of the chunks of a row for threads
 constexpr int64_t kNarrow = 16;           // axes up to this length are not treated as rows
@@ -249,30 +259,11 @@ void transpose_blocks(const CopyLayout& w, size_t axis, const T* src, T* dst) {
       ns);
 }
 
-/// Rows of at least W bytes, by pieces of W bytes, the last two of which may overlap.
-template <int W>
-void copy_pieces(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t bytes,
-                 int64_t rows) {
-  for (int64_t r = 0; r < rows; ++r, src += src_step, dst += dst_step) {
-    for (int64_t i = 0; i + W < bytes; i += W) std::memcpy(dst + i, src + i, W);
-    std::memcpy(dst + bytes - W, src + bytes - W, W);
-  }
-}
-
-constexpr int64_t kShortRowBytes =
-    256;  // bytes for which a call of a copy takes as long as the copy
-
 /// Dense rows of few bytes.
 void copy_short_rows(const CopyLayout& w, int64_t item, const char* src, char* dst) {
   const size_t last = w.shape.size() - 1, second = last - 1;
   const int64_t bytes = w.shape[last] * item, n = w.shape[second];
   const int64_t step = w.src[second] * item, out_step = w.dst[second] * item;
-  const auto pieces = bytes >= 64   ? copy_pieces<64>
-                      : bytes >= 32 ? copy_pieces<32>
-                      : bytes >= 16 ? copy_pieces<16>
-                      : bytes >= 8  ? copy_pieces<8>
-                      : bytes >= 4  ? copy_pieces<4>
-                                    : copy_pieces<1>;
   const int64_t chunk = kChunkBytes / bytes, chunks = (n + chunk - 1) / chunk;
   const Shape outer(w.shape.begin(), w.shape.end() - 2);
   const Odometer<2> start(
@@ -286,8 +277,9 @@ void copy_short_rows(const CopyLayout& w, int64_t item, const char* src, char* d
         int64_t part = begin % chunks;
         for (int64_t k = begin; k < end; ++k) {
           const int64_t first = part * chunk;
-          pieces(src + at[0] * item + first * step, step, dst + at[1] * item + first * out_step,
-                 out_step, bytes, std::min(chunk, n - first));
+          copy_rows_of_bytes(src + at[0] * item + first * step, step,
+                             dst + at[1] * item + first * out_step, out_step, bytes,
+                             std::min(chunk, n - first));
           if (++part < chunks) continue;
           part = 0;
           at.next();
@@ -319,6 +311,17 @@ void run(const CopyLayout& w, const void* src, void* dst) {
 }
 
 }  // namespace
+
+void copy_rows_of_bytes(const char* src, int64_t src_step, char* dst, int64_t dst_step,
+                        int64_t bytes, int64_t rows) {
+  const auto pieces = bytes >= 64   ? copy_pieces<64>
+                      : bytes >= 32 ? copy_pieces<32>
+                      : bytes >= 16 ? copy_pieces<16>
+                      : bytes >= 8  ? copy_pieces<8>
+                      : bytes >= 4  ? copy_pieces<4>
+                                    : copy_pieces<1>;
+  pieces(src, src_step, dst, dst_step, bytes, rows);
+}
 
 void copy_strided(const void* src, const Strides& src_strides, void* dst,
                   const Strides& dst_strides, const Shape& shape, int itemsize) {

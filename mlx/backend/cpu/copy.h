@@ -16,6 +16,13 @@ inline void copy_bytes(void* dst, const void* src, int64_t bytes) {
     loaded_kernels().copy(dst, src, bytes);
 }
 
+/// Bytes of a row for which a call of a copy takes as long as the copy.
+inline constexpr int64_t kShortRowBytes = 256;
+
+/// Copies rows of `bytes` > 0 bytes on the calling thread; steps in bytes. For short rows.
+void copy_rows_of_bytes(const char* src, int64_t src_step, char* dst, int64_t dst_step,
+                        int64_t bytes, int64_t rows);
+
 /// Copies the elements of `src` to `dst`: equal shapes and item sizes, any strides (those of `src`
 /// may be zero). The operands must not overlap. Threaded; transpositions are blocked.
 void copy_strided(const View& src, const View& dst);

@@ -1,9 +1,11 @@
 // Packing of the operands of fused programs.
 #include "mlx/backend/cpu/fused_load.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/item_size.h"
 
 namespace mlx::core::cpu {
@@ -59,14 +61,17 @@ void load_block(const ElementwiseKernels& k, char* to, const char* from, int64_t
     repeat_short_of(itemsize)(to, from, rows, columns, outer);
   } else if (columns > 1 && inner != 0 && inner != 1) {
     k.load_transposed(to, from, rows, columns, outer, inner, itemsize);
+  } else if (inner == 1 && outer != 0 && columns * itemsize <= kShortRowBytes) {
+    const int64_t bytes = columns * itemsize;
+    copy_rows_of_bytes(from, outer * itemsize, to, bytes, bytes, rows);
+  } else if (outer == 0) {
+    load_row(to, from);
+    const int64_t all = rows * columns * itemsize;
+    for (int64_t done = columns * itemsize; done < all; done *= 2)
+      copy_bytes(to + done, to, std::min(done, all - done));
   } else {
-    int64_t row_bytes = columns * itemsize;
-    for (int64_t r = 0; r < rows; ++r, to += row_bytes) {
-      if (r > 0 && outer == 0)
-        std::memcpy(to, to - row_bytes, row_bytes);
-      else
-        load_row(to, from + r * outer * itemsize);
-    }
+    const int64_t bytes = columns * itemsize;
+    for (int64_t r = 0; r < rows; ++r, to += bytes) load_row(to, from + r * outer * itemsize);
   }
 }
 

@@ -177,6 +177,11 @@ const char* Worker::store_box(const Operand& o, char* to, const char* from, size
     copy_bytes(to, from, bytes);
     return from + bytes;
   }
+  if (axis + 2 == extent_.size() && extent_[axis + 1] * o.itemsize <= kShortRowBytes) {
+    const int64_t bytes = extent_[axis + 1] * o.itemsize;
+    copy_rows_of_bytes(from, bytes, to, o.strides[axis] * o.itemsize, bytes, extent_[axis]);
+    return from + extent_[axis] * bytes;
+  }
   for (int64_t i = 0; i < extent_[axis]; ++i)
     from = store_box(o, to + i * o.strides[axis] * o.itemsize, from, axis + 1);
   return from;
