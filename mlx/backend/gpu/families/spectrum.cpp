@@ -34,7 +34,10 @@ class SpectrumKernel final : public StepKernel<SpectrumArguments> {
     p.conjugate = attrs_as<SpectrumAttrs>(step.attrs.get()).conjugate;
     kernel = kernels::fill_spectrum(device, real_dtype(step.operands[1].dtype));
     size_ = step.operands[1].dtype.size();
-    blocks = blocks_for(p.rows * 32);
+    constexpr int64_t kPart = 512;
+    p.part = kPart;
+    p.parts = blocks_of(p.length, kPart);
+    blocks = blocks_for(p.rows * p.parts * 32);
   }
 
  private:

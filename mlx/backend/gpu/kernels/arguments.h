@@ -169,6 +169,7 @@ struct SpectrumArguments {
   int64_t in, out;  ///< addresses
   Axes outer;
   int64_t rows, length, step, half_axis, half, mirrored, conjugate;
+  int64_t parts, part;  ///< of a row, and the elements of each but the last
   int64_t pairs;  ///< whether complex numbers are aligned to their size
 };
 struct RopeArguments {

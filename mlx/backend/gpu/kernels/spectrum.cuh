@@ -23,7 +23,7 @@ MLX_FN SpectrumRow spectrum_row(const SpectrumArguments& p, int64_t number) {
   return row;
 }
 
-/// A warp has a row.
+/// A warp has a part of a row.
 template <class F>
 MLX_FN void fill_spectrum(const SpectrumArguments& p) {
   using T = FftPair<F>;
@@ -31,16 +31,19 @@ MLX_FN void fill_spectrum(const SpectrumArguments& p) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / 32), length = p.length;
   const bool mirrored = p.mirrored >> p.outer.rank & 1, half = p.half_axis == p.outer.rank;
-  for (int64_t r = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32; r < p.rows;
-       r += warps) {
+  const int64_t all = p.rows * p.parts;
+  for (int64_t n = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / 32; n < all;
+       n += warps) {
+    const int64_t r = position_quotient(n, p.parts), begin = (n - r * p.parts) * p.part;
+    const int64_t end = length - begin < p.part ? length : begin + p.part;
     const SpectrumRow row = spectrum_row(p, r);
     auto* out = memory<T>(p.out) + r * length;
-    for (int64_t first = lane; first < length; first += kMany * 32) {
+    for (int64_t first = begin + lane; first < end; first += kMany * 32) {
       T some[kMany];
 #pragma unroll
       for (int j = 0; j < kMany; ++j) {
         const int64_t k = first + j * 32;
-        if (k >= length) break;
+        if (k >= end) break;
         const bool image = half ? k >= p.half : row.beyond;
         const int64_t at = image && mirrored && k > 0 ? length - k : k;
         const int64_t from = p.in + ((image ? row.image : row.own) + at * p.step) * sizeof(T);
@@ -54,7 +57,7 @@ MLX_FN void fill_spectrum(const SpectrumArguments& p) {
       }
 #pragma unroll
       for (int j = 0; j < kMany; ++j)
-        if (first + j * 32 < length) out[first + j * 32] = some[j];
+        if (first + j * 32 < end) out[first + j * 32] = some[j];
     }
   }
 }
