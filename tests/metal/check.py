@@ -60,6 +60,7 @@ INSTANCES = {
         "RowsArguments": [
             *("softmax<32, 4, float, true>", "softmax<256, 0, float16_t, false>"),
             *("logsumexp<256, 8, bfloat16_t>", "norm<32, 1, float, true>"),
+            *("sum_parts<float, true>", "softmax_of_parts<bfloat16_t, false>"),
         ]
     },
     "scan": {
@@ -67,6 +68,7 @@ INSTANCES = {
             *("scan_rows<Running<Sum<int32_t, uint32_t>>>", "affine_scan<float, float>"),
             "scan_lines<Running<Extreme<float, float, true>>>",
             "scan_chunks<Running<Sum<float16_t, float>>, true>",
+            "scan_chunks<ScaledProduct<float, float>, false>",
         ]
     },
     "sort": {

@@ -126,3 +126,36 @@ def test_derivatives():
     grad = mx.grad(lambda x: mx.sum(mx.cumsum(x) * weights))(x)
     expected = np.cumsum(np.array(weights, np.float64)[::-1])[::-1]
     np.testing.assert_allclose(np.array(grad), expected, 1e-4, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_products(dtype, length):
+    """Products of powers of two, which are exact; those of parts of a line leave the range."""
+    rng = np.random.default_rng(length)
+    step, most = (7, 13) if dtype == "float16" else (90, 110)
+    levels = np.zeros((length, 2), int)
+    for i in range(1, length // 100 + 1):
+        change = rng.integers(-step, step + 1, 2)
+        levels[100 * i :] = np.clip(levels[100 * i - 1] + change, -most, most)
+    x = np.exp2(np.diff(levels, axis=0, prepend=0)) * rng.choice([-1.0, 1.0], levels.shape)
+    for reverse, inclusive in WAYS:
+        way = {"reverse": reverse, "inclusive": inclusive}
+        line = x[::-1] if reverse else x
+        a = mx.array(line.astype(np.float32)).astype(getattr(mx, dtype))
+        expected = scanned(lambda x: np.cumprod(x, 0), line, 1, **way)
+        y = np.array(mx.cumprod(a, 0, **way).astype(mx.float32))
+        np.testing.assert_array_equal(y, expected.astype(np.float32))
+
+
+def test_special_products():
+    """Zeros, infinities and NaN pass from chunk to chunk."""
+    for at, value, after in ((500, 0.0, 0.0), (500, np.inf, np.inf), (500, np.nan, np.nan)):
+        x = np.ones(60_000, np.float32)
+        x[at] = value
+        y = np.array(mx.cumprod(mx.array(x)))
+        np.testing.assert_array_equal(y[:at], 1)
+        np.testing.assert_array_equal(y[at:], after)
+    x[500], x[40_000] = 0, np.inf
+    y = np.array(mx.cumprod(mx.array(x)))
+    assert y[39_999] == 0 and np.all(np.isnan(y[40_000:]))

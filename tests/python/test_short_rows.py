@@ -1,4 +1,4 @@
-"""Softmax, logsumexp and norms of rows that are shorter than a register, and a little longer."""
+"""Softmax, logsumexp and norms of rows that are shorter than a register, and of very long ones."""
 
 import numpy as np
 import pytest
@@ -111,3 +111,31 @@ def test_special_numbers(n):
         logs = np.where(np.isinf(largest), largest, expected("logsumexp", x.astype(np.float64)))
     np.testing.assert_allclose(mx.softmax(mx.array(x), axis=-1), want, 1e-5, 1e-6)
     np.testing.assert_allclose(mx.logsumexp(mx.array(x), axis=-1), logs, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("shape", [(20_000,), (3, 16_385), (2, 70_001)])
+def test_long_rows(dtype, shape):
+    """Rows that several threads or blocks share."""
+    x, wide = numbers(dtype, *shape)
+    for name in ("softmax", "logsumexp"):
+        y = np.array(FUNCTIONS[name](x).astype(mx.float32), np.float64)
+        np.testing.assert_allclose(y, expected(name, wide), 4 * TYPES[dtype], 1e-6)
+    columns = mx.contiguous(x.reshape(-1, shape[-1]).T)
+    y = np.array(mx.softmax(columns, axis=0).astype(mx.float32)).T.reshape(shape)
+    np.testing.assert_allclose(y, expected("softmax", wide), 4 * TYPES[dtype], 1e-6)
+
+
+def test_special_long_rows():
+    """A part of -infinities has no share; NaN and infinities reach all of a row."""
+    x = np.where(np.arange(50_000) < 30_000, -np.inf, 1.0).astype(np.float32)
+    np.testing.assert_allclose(mx.softmax(mx.array(x))[29_999:30_001], [0, 1 / 20_000], 1e-5)
+    np.testing.assert_allclose(mx.logsumexp(mx.array(x)).item(), 1 + np.log(20_000), 1e-6)
+    for value, log in ((np.nan, np.nan), (np.inf, np.inf)):
+        x[40_000] = value
+        assert np.all(np.isnan(np.array(mx.softmax(mx.array(x)))[30_000:]) | (value == np.inf))
+        np.testing.assert_array_equal(mx.logsumexp(mx.array(x)).item(), log)
+    nothing = mx.full((50_000,), -np.inf)
+    assert (
+        np.all(np.isnan(np.array(mx.softmax(nothing)))) and mx.logsumexp(nothing).item() == -np.inf
+    )

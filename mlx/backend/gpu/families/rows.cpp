@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "mlx/backend/common/round_up.h"
 #include "mlx/backend/gpu/families/step_kernel.h"
 #include "mlx/ops/norm.h"
 #include "mlx/ops/softmax.h"
@@ -46,11 +47,60 @@ std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState
   return rows;
 }
 
+// Rows that several blocks have.
+using device::kRowPart;
+constexpr int64_t kUndivided = 2 * kRowPart;
+
+/// Softmax or logsumexp of long rows: sums of parts, and results from these.
+class PartsKernel final : public StepKernel<RowsArguments> {
+ public:
+  PartsKernel(const Step& step, DeviceState& device, const Lines& l, bool is_softmax)
+      : StepKernel(step) {
+    const Dtype type = step.operands[0].dtype;
+    const bool dense = l.stride == 1;
+    p.rows = l.lines;
+    p.n = l.n;
+    p.stride = l.stride;
+    p.parts = ceil_div(l.n, kRowPart);
+    bind(p.in, 0);
+    bind(p.out, step.n_inputs);
+    bind(p.partials, step.workspace);
+    sums_ = kernels::sum_parts(device, type, dense);
+    kernel = is_softmax ? kernels::softmax_of_parts(device, type, dense)
+                        : kernels::logsumexp_of_parts(device, type);
+    blocks = blocks_of(is_softmax ? p.rows * p.parts : p.rows);
+  }
+
+ private:
+  void run(const Enqueue& to, RowsArguments& bound, std::span<const uint64_t>) const override {
+    sums_.launch(to, blocks_of(p.rows * p.parts), bound);
+    kernel.launch(to, blocks, bound);
+  }
+  KernelOn<RowsArguments> sums_;
+};
+
 bool find_rows(const Attrs*, std::span<const Layout> operands, int n_inputs, const DeviceState&,
                Requirements& needs) {
   for (const Layout& l : operands)
     if (l.dtype != operands[0].dtype || !is_inexact(l.dtype) || is_complex(l.dtype)) return false;
   return all_in_rows(operands, n_inputs, needs);
+}
+bool find_sums(int axis, std::span<const Layout> operands, int n_inputs, const DeviceState& device,
+               Requirements& needs) {
+  const Lines l = lines_along(operands[0].shape, axis);
+  constexpr int64_t kPartialBytes = 16;  // two numbers, at most float64
+  if (l.n > kUndivided)
+    needs.workspace = static_cast<size_t>(l.lines * ceil_div(l.n, kRowPart) * kPartialBytes);
+  return find_rows(nullptr, operands, n_inputs, device, needs);
+}
+bool find_softmax(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
+                  const DeviceState& device, Requirements& needs) {
+  return find_sums(attrs_as<SoftmaxAttrs>(attrs).axis, operands, n_inputs, device, needs);
+}
+bool find_logsumexp(const Attrs*, std::span<const Layout> operands, int n_inputs,
+                    const DeviceState& device, Requirements& needs) {
+  const int last = static_cast<int>(operands[0].shape.size()) - 1;
+  return find_sums(last, operands, n_inputs, device, needs);
 }
 bool find_norm(const Attrs* attrs, std::span<const Layout> operands, int n_inputs,
                const DeviceState& device, Requirements& needs) {
@@ -62,10 +112,14 @@ int last_axis(const Step& step) { return static_cast<int>(step.operands[0].shape
 
 std::unique_ptr<const OpKernel> prepare_softmax(const Step& step, DeviceState& device) {
   const int axis = attrs_as<SoftmaxAttrs>(step.attrs.get()).axis;
-  const bool dense = lines_along(step.operands[0].shape, axis).stride == 1;
+  const Lines l = lines_along(step.operands[0].shape, axis);
+  if (l.n > kUndivided) return std::make_unique<const PartsKernel>(step, device, l, true);
+  const bool dense = l.stride == 1;
   return on_rows(step, device, axis, kernels::softmax, dense);
 }
 std::unique_ptr<const OpKernel> prepare_logsumexp(const Step& step, DeviceState& device) {
+  const Lines l = lines_along(step.operands[0].shape, last_axis(step));
+  if (l.n > kUndivided) return std::make_unique<const PartsKernel>(step, device, l, false);
   return on_rows(step, device, last_axis(step), kernels::logsumexp);
 }
 std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& device) {
@@ -77,8 +131,8 @@ std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& devi
   return norm;
 }
 
-constexpr KernelEntry kRowsKernels[] = {{"softmax", find_rows, prepare_softmax},
-                                        {"logsumexp", find_rows, prepare_logsumexp},
+constexpr KernelEntry kRowsKernels[] = {{"softmax", find_softmax, prepare_softmax},
+                                        {"logsumexp", find_logsumexp, prepare_logsumexp},
                                         {"norm", find_norm, prepare_norm}};
 
 }  // namespace

@@ -20,9 +20,8 @@ ScanArguments plan_scan(const ScanAttrs& a, const Layout& out) {
   auto p = arguments_of<ScanArguments>(lines_along(out.shape, a.axis));
   p.reverse = a.reverse;
   p.inclusive = a.inclusive;
-  // Partial products could overflow where the whole product does not.
-  if (p.lines >= kManyLines || p.n <= kShort || (a.kind == ScanKind::prod && is_inexact(out.dtype)))
-    return p;
+  const bool walks = a.kind == ScanKind::prod && is_complex(out.dtype);
+  if (p.lines >= kManyLines || p.n <= kShort || walks) return p;
   const int64_t share = (p.n + kMostScanChunks - 1) / kMostScanChunks;
   p.chunk = std::max(kChunk, (share + kScanTile - 1) / kScanTile * kScanTile);
   p.chunks = (p.n + p.chunk - 1) / p.chunk;
@@ -30,7 +29,7 @@ ScanArguments plan_scan(const ScanAttrs& a, const Layout& out) {
 }
 
 /// How a kind of scan combines, in the source of a kernel.
-std::string combination(ScanKind kind, Dtype t) {
+std::string combination(ScanKind kind, Dtype t, bool in_chunks) {
   const std::string in = element_type(t);
   auto running = [&](const char* name, Accumulator a, const char* rest) {
     return cat("Running<", name, "<", in, ", ", a.type, rest, ">>");
@@ -39,6 +38,8 @@ std::string combination(ScanKind kind, Dtype t) {
     case ScanKind::sum:
       return running("Sum", sum_of(t), "");
     case ScanKind::prod:
+      // Products of chunks could overflow where the whole product does not.
+      if (in_chunks && is_inexact(t)) return cat("ScaledProduct<", in, ", ", value_of(t).type, ">");
       return running("Product", sum_of(t), "");
     case ScanKind::max:
       return running("Extreme", value_of(t), ", true");
@@ -58,7 +59,7 @@ class ScanKernel final : public StepKernel<ScanArguments> {
     p = plan_scan(a, step.operands[1]);
     bind(p.in, 0);
     bind(p.out, 1);
-    const std::string how = combination(a.kind, step.operands[0].dtype);
+    const std::string how = combination(a.kind, step.operands[0].dtype, p.chunks > 0);
     if (p.chunks == 0) {
       const bool rows = p.stride == 1;
       blocks = rows ? blocks_of(p.lines, 256) : blocks_for(p.lines);

@@ -32,12 +32,15 @@ class SpectrumKernel final : public StepKernel<SpectrumArguments> {
     p.half = f.half;
     p.mirrored = static_cast<int64_t>(f.mirrored);
     p.conjugate = attrs_as<SpectrumAttrs>(step.attrs.get()).conjugate;
-    kernel = kernels::fill_spectrum(device, real_dtype(step.operands[1].dtype));
+    const Dtype real = real_dtype(step.operands[1].dtype);
+    constexpr int64_t kShort = 32;
+    kernel = p.length < kShort ? kernels::fill_short_spectrum(device, real)
+                               : kernels::fill_spectrum(device, real);
     size_ = step.operands[1].dtype.size();
     constexpr int64_t kPart = 512;
     p.part = kPart;
     p.parts = blocks_of(p.length, kPart);
-    blocks = blocks_for(p.rows * p.parts * 32);
+    blocks = blocks_for(p.length < kShort ? p.rows * p.length : p.rows * p.parts * 32);
   }
 
  private:

@@ -47,9 +47,12 @@ struct ErrorRecord {
 };
 
 /// Rows of `n` elements, `stride` apart, in memory of `n * stride` elements each.
+MLX_CONSTANT int64_t kRowPart = 8192;  // elements of a long row that a block keeps
+
 struct RowsArguments {
   int64_t in, out, weight, bias;  ///< addresses; 0: none
   int64_t rows, n, stride;
+  int64_t parts, partials;  ///< of a row, and the address of the results of all parts
   double eps;
 };
 

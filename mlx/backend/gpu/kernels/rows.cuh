@@ -268,18 +268,98 @@ MLX_FN void softmax(const RowsArguments& p) {
   });
 }
 
+template <class T>
+MLX_FN T log_of_sum(Wide<T> shift, Wide<T> sum) {
+  const Wide<T> inf = __builtin_inff();
+  const bool infinite = shift == inf || shift == -inf;
+  const double log = plain(m::log(LD(static_cast<double>(sum))));
+  const double y = infinite ? static_cast<double>(shift) : static_cast<double>(shift) + log;
+  return stored<T>(static_cast<Wide<T>>(y));
+}
+
 template <int G, int K, class T>
 MLX_FN void logsumexp(const RowsArguments& p) {
   each_row<G>(p.rows, [&](int64_t r, bool own) {
     Row<G, K, T> row(memory<const T>(p.in) + r * p.n, p.n, 1, -__builtin_inff());
     const SumExp<G, T> s(row);
     if (threadIdx.x % G != 0 || !own) return;
-    const Wide<T> inf = __builtin_inff();
-    const bool infinite = s.shift == inf || s.shift == -inf;
-    const double log = plain(m::log(LD(static_cast<double>(s.sum))));
-    const double y = infinite ? static_cast<double>(s.shift) : static_cast<double>(s.shift) + log;
-    memory<T>(p.out)[r] = stored<T>(static_cast<Wide<T>>(y));
+    memory<T>(p.out)[r] = log_of_sum<T>(s.shift, s.sum);
   });
+}
+
+// Long rows are divided into parts, each of which a block keeps.
+
+MLX_CONSTANT int kOfPart = static_cast<int>(kRowPart) / kThreads;  // elements of a thread
+
+/// Calls f(row, part, element of the operand) for the parts of the calling block.
+template <bool Dense, class F>
+MLX_FN void each_part(const RowsArguments& p, F f) {
+  for (int64_t u = blockIdx.x; u < p.rows * p.parts; u += gridDim.x) {
+    const int64_t r = u / p.parts, part = u - r * p.parts;
+    const int64_t first = Dense ? r * p.n : r / p.stride * p.n * p.stride + r % p.stride;
+    f(r, part, first + part * kRowPart * p.stride);
+  }
+}
+/// Elements of a part.
+MLX_FN int64_t part_length(const RowsArguments& p, int64_t part) {
+  const int64_t left = p.n - part * kRowPart;
+  return left < kRowPart ? left : kRowPart;
+}
+
+/// The largest element of each part, and the sum of the exponentials relative to it.
+template <class T, bool Dense>
+MLX_FN void sum_parts(const RowsArguments& p) {
+  using A = Wide<T>;
+  auto* partials = memory<A>(p.partials);
+  each_part<Dense>(p, [&](int64_t r, int64_t part, int64_t first) {
+    Row<kThreads, kOfPart, T, Dense> row(memory<const T>(p.in) + first, part_length(p, part),
+                                         p.stride, -__builtin_inff());
+    const SumExp<kThreads, T> s(row);
+    if (threadIdx.x != 0) return;
+    auto* to = partials + 2 * (r * p.parts + part);
+    to[0] = s.shift;
+    to[1] = s.shift == SumExp<kThreads, T>::kLeast ? A(0) : s.sum;
+  });
+}
+
+/// The same of a whole row, from those of its parts.
+template <class T>
+struct JoinedParts {
+  using A = Wide<T>;
+  A shift, sum;
+  MLX_FN JoinedParts(const RowsArguments& p, int64_t r) {
+    constexpr A kLeast = SumExp<kThreads, T>::kLeast;
+    const auto* parts = memory<const A>(p.partials) + 2 * r * p.parts;
+    A top = kLeast, total = 0;
+    for (int64_t k = threadIdx.x; k < p.parts; k += kThreads) top = Larger()(top, parts[2 * k]);
+    top = over_group<kThreads>(top, Larger());
+    for (int64_t k = threadIdx.x; k < p.parts; k += kThreads)
+      if (parts[2 * k] != kLeast)
+        total += parts[2 * k + 1] * exponential_for<T>(parts[2 * k] - top);
+    shift = top;
+    sum = over_group<kThreads>(total, Add());
+  }
+};
+
+template <class T, bool Dense>
+MLX_FN void softmax_of_parts(const RowsArguments& p) {
+  using A = Wide<T>;
+  each_part<Dense>(p, [&](int64_t r, int64_t part, int64_t first) {
+    const JoinedParts<T> s(p, r);
+    const A scale = 1 / s.sum;
+    Row<kThreads, kOfPart, T, Dense> row(memory<const T>(p.in) + first, part_length(p, part),
+                                         p.stride);
+    row.write(memory<T>(p.out) + first,
+              [&](A x, int64_t) { return exponential_for<T>(x - s.shift) * scale; });
+  });
+}
+
+template <class T>
+MLX_FN void logsumexp_of_parts(const RowsArguments& p) {
+  for (int64_t r = blockIdx.x; r < p.rows; r += gridDim.x) {
+    const JoinedParts<T> s(p, r);
+    if (threadIdx.x == 0) memory<T>(p.out)[r] = log_of_sum<T>(s.shift, s.sum);
+  }
 }
 
 template <int G, int K, class T, bool Center>

@@ -63,6 +63,54 @@ struct Running {
   static MLX_FN T finish(A a) { return Plain::finish<T>(a, 0); }
 };
 
+/// A product as a number of [1, 2) or so times a power of two, which does not overflow where parts
+/// of the product would.
+template <class T_, class R>
+struct ScaledProduct {
+  using T = T_;
+  using Bits = std::conditional_t<sizeof(R) == 8, int64_t, int32_t>;
+  static constexpr int kDigits = sizeof(R) == 8 ? 52 : 23, kBias = sizeof(R) == 8 ? 1023 : 127;
+  static constexpr Bits kExponents = 2 * kBias + 1;
+  struct A {
+    R number;
+    Bits power;
+  };
+  static MLX_FN A neutral() { return {R(1), 0}; }
+  static MLX_FN R power_of_two(Bits e) {
+    return __builtin_bit_cast(R, static_cast<Bits>((e + kBias) << kDigits));
+  }
+  /// The same value with a number of [1, 2), unless that is 0, infinite or NaN.
+  static MLX_FN A normalised(R x, Bits power) {
+    auto bits = __builtin_bit_cast(Bits, x);
+    if ((bits >> kDigits & kExponents) == 0 && x != 0) {  // subnormal
+      bits = __builtin_bit_cast(Bits, x * power_of_two(kDigits + 1));
+      power -= kDigits + 1;
+    }
+    const Bits e = bits >> kDigits & kExponents;
+    if (e == 0 || e == kExponents) return {x, power};
+    constexpr Bits kMost = 1 << 30;
+    power += e - kBias;
+    power = power > kMost ? kMost : power < -kMost ? -kMost : power;
+    bits += (kBias - e) << kDigits;
+    return {__builtin_bit_cast(R, bits), power};
+  }
+  static MLX_FN A load(T x, int64_t) { return normalised(widened_to<R>(x), 0); }
+  static MLX_FN A combine(A a, A b) { return normalised(a.number * b.number, a.power + b.power); }
+  static MLX_FN T finish(A a) {
+    constexpr Bits kLeast = 1 - kBias;  // of normal numbers
+    R x = a.number;
+    if (a.power > kBias) {
+      x = x * power_of_two(kBias) * 2;
+    } else if (a.power >= kLeast) {
+      x *= power_of_two(a.power);
+    } else {  // the second product rounds
+      x *= power_of_two(kLeast);
+      x *= power_of_two(a.power - kLeast < kLeast ? kLeast : a.power - kLeast);
+    }
+    return Plain::finish<T>(x, 0);
+  }
+};
+
 /// Where a line begins in the order of its scan, and the distance of its elements.
 struct Line {
   int64_t first, step;
