@@ -49,7 +49,6 @@ std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState
 
 // Rows that several blocks have.
 using device::kRowPart;
-constexpr int64_t kUndivided = 2 * kRowPart;
 
 /// Softmax or logsumexp of long rows: sums of parts, and results from these.
 class PartsKernel final : public StepKernel<RowsArguments> {
@@ -89,7 +88,7 @@ bool find_sums(int axis, std::span<const Layout> operands, int n_inputs, const D
                Requirements& needs) {
   const Lines l = lines_along(operands[0].shape, axis);
   constexpr int64_t kPartialBytes = 16;  // two numbers, at most float64
-  if (l.n > kUndivided)
+  if (l.n > kRowPart)
     needs.workspace = static_cast<size_t>(l.lines * ceil_div(l.n, kRowPart) * kPartialBytes);
   return find_rows(nullptr, operands, n_inputs, device, needs);
 }
@@ -113,13 +112,13 @@ int last_axis(const Step& step) { return static_cast<int>(step.operands[0].shape
 std::unique_ptr<const OpKernel> prepare_softmax(const Step& step, DeviceState& device) {
   const int axis = attrs_as<SoftmaxAttrs>(step.attrs.get()).axis;
   const Lines l = lines_along(step.operands[0].shape, axis);
-  if (l.n > kUndivided) return std::make_unique<const PartsKernel>(step, device, l, true);
+  if (l.n > kRowPart) return std::make_unique<const PartsKernel>(step, device, l, true);
   const bool dense = l.stride == 1;
   return on_rows(step, device, axis, kernels::softmax, dense);
 }
 std::unique_ptr<const OpKernel> prepare_logsumexp(const Step& step, DeviceState& device) {
   const Lines l = lines_along(step.operands[0].shape, last_axis(step));
-  if (l.n > kUndivided) return std::make_unique<const PartsKernel>(step, device, l, false);
+  if (l.n > kRowPart) return std::make_unique<const PartsKernel>(step, device, l, false);
   return on_rows(step, device, last_axis(step), kernels::logsumexp);
 }
 std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& device) {
