@@ -91,6 +91,7 @@ INSTANCES = {
         "TargetKeysArguments": ["target_keys<uint32_t>"],
         "SortedUpdatesArguments": [
             *("apply_sorted<Mode::add, float16_t, uint32_t, uint32_t, 8>", "clear_claims"),
+            "apply_long_runs<Mode::add, bfloat16_t, uint32_t>",
             "apply_claimed<uint32_t, uint32_t, uint32_t>",
         ],
     },

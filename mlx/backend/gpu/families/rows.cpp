@@ -47,8 +47,12 @@ std::unique_ptr<StepKernel<RowsArguments>> on_rows(const Step& step, DeviceState
   return rows;
 }
 
-// Rows that several blocks have.
+// Rows that several blocks have, each of them a part. Shorter rows stay in the second cache between
+// the two reads of one block.
 using device::kRowPart;
+constexpr int64_t kUndividedBytes = 128 << 10;
+
+bool is_divided(const Lines& l, Dtype t) { return l.n * t.size() > kUndividedBytes; }
 
 /// Softmax or logsumexp of long rows: sums of parts, and results from these.
 class PartsKernel final : public StepKernel<RowsArguments> {
@@ -88,7 +92,7 @@ bool find_sums(int axis, std::span<const Layout> operands, int n_inputs, const D
                Requirements& needs) {
   const Lines l = lines_along(operands[0].shape, axis);
   constexpr int64_t kPartialBytes = 16;  // two numbers, at most float64
-  if (l.n > kRowPart)
+  if (is_divided(l, operands[0].dtype))
     needs.workspace = static_cast<size_t>(l.lines * ceil_div(l.n, kRowPart) * kPartialBytes);
   return find_rows(nullptr, operands, n_inputs, device, needs);
 }
@@ -112,13 +116,15 @@ int last_axis(const Step& step) { return static_cast<int>(step.operands[0].shape
 std::unique_ptr<const OpKernel> prepare_softmax(const Step& step, DeviceState& device) {
   const int axis = attrs_as<SoftmaxAttrs>(step.attrs.get()).axis;
   const Lines l = lines_along(step.operands[0].shape, axis);
-  if (l.n > kRowPart) return std::make_unique<const PartsKernel>(step, device, l, true);
+  if (is_divided(l, step.operands[0].dtype))
+    return std::make_unique<const PartsKernel>(step, device, l, true);
   const bool dense = l.stride == 1;
   return on_rows(step, device, axis, kernels::softmax, dense);
 }
 std::unique_ptr<const OpKernel> prepare_logsumexp(const Step& step, DeviceState& device) {
   const Lines l = lines_along(step.operands[0].shape, last_axis(step));
-  if (l.n > kRowPart) return std::make_unique<const PartsKernel>(step, device, l, false);
+  if (is_divided(l, step.operands[0].dtype))
+    return std::make_unique<const PartsKernel>(step, device, l, false);
   return on_rows(step, device, last_axis(step), kernels::logsumexp);
 }
 std::unique_ptr<const OpKernel> prepare_norm(const Step& step, DeviceState& device) {

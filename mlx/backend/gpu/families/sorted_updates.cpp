@@ -11,7 +11,7 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kMostColumns = 8, kManyUpdates = 64;
+constexpr int64_t kMostColumns = 8, kManyUpdates = 64, kWarp = 32;
 
 int64_t updates_aligned(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// Keys, sorted keys, positions; then the memory of the sort.
@@ -83,6 +83,8 @@ SortedUpdates::SortedUpdates(const Targets& targets, Dtype dtype, const device::
     };
     apply_ = applying(1);
     if (by_warps_) return;
+    if (!shares_ && p.positions >= device::kLongRun)
+      apply_long_ = kernels::apply_long_runs(device, instance, targets.key());
     together_ = columns_together(arguments_, dtype);
     access_ = together_ * dtype.size();
     if (together_ > 1) apply_together_ = applying(together_);
@@ -120,6 +122,9 @@ void SortedUpdates::launch(const Enqueue& to, int64_t workspace, int64_t updates
                           : together ? p.positions * p.columns / together_
                                      : p.positions * p.columns;
   apply.launch(to, blocks_for(threads), p);
+  // Warps for long runs, of one column or 32.
+  if (apply_long_)
+    apply_long_.launch(to, blocks_for(p.positions / device::kLongRun * p.columns * kWarp), p);
 }
 
 }  // namespace mlx::core::gpu

@@ -61,7 +61,7 @@ class SortedUpdates {
   std::optional<RadixSort> sort_;
   device::SortedUpdatesArguments arguments_ = {};
   KernelOn<device::SortedUpdatesArguments> clear_, apply_;
-  KernelOn<device::SortedUpdatesArguments> apply_together_;
+  KernelOn<device::SortedUpdatesArguments> apply_together_, apply_long_;
   int64_t together_ = 1;   ///< neighbouring columns that a thread may have at once
   int64_t access_ = 0;     ///< their bytes
   bool by_warps_ = false;  ///< a warp has all updates of a target

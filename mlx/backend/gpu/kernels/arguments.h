@@ -94,6 +94,10 @@ struct TargetKeysArguments {
   Positions at;
 };
 /// Updates by their sorted keys; `places` are their positions. Or in order, with claims.
+/// Updates of one target that have all places of a block of this many, which begins at a multiple
+/// of it, are a long run: a warp applies it.
+MLX_CONSTANT int64_t kLongRun = 256;
+
 struct SortedUpdatesArguments {
   int64_t out, updates, keys, places, claims, targets;
   int64_t positions, columns, unit;
@@ -173,7 +177,7 @@ struct SpectrumArguments {
   Axes outer;
   int64_t rows, length, step, half_axis, half, mirrored, conjugate;
   int64_t parts, part;  ///< of a row, and the elements of each but the last
-  int64_t pairs;  ///< whether complex numbers are aligned to their size
+  int64_t pairs;        ///< whether complex numbers are aligned to their size
 };
 struct RopeArguments {
   int64_t in, out, offset, freqs, double_freqs;  ///< freqs: 0 for none

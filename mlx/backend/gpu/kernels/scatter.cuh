@@ -141,6 +141,14 @@ MLX_FN void axis_keys(const ScatterAxisArguments& p) {
   }
 }
 
+/// Whether the updates of `key`, the first of which is i, are a long run.
+template <class K>
+MLX_FN bool is_long_run(const SortedUpdatesArguments& p, DevicePointer<const K> keys, int64_t i,
+                        K key) {
+  const int64_t block = (i + kLongRun - 1) / kLongRun * kLongRun, last = block + kLongRun - 1;
+  return last < p.positions && keys[last] == key;
+}
+
 /// A thread has V neighbouring columns of one target, if its update is the first there.
 template <Mode M, class T, class K, class I, int V>
 MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
@@ -157,6 +165,7 @@ MLX_FN void apply_sorted(const SortedUpdatesArguments& p) {
     const int64_t column = static_cast<int64_t>(x % columns) * V;
     const K key = keys[i];
     if (key == kNoKey<K> || (i > 0 && keys[i - 1] == key)) continue;
+    if (is_long_run(p, keys, i, key)) continue;
     const auto to = neighbours<Some>(memory<T>(p.out) + static_cast<int64_t>(key) * p.unit +
                                      offset_of(p.target, column));
     const auto* from = updates + offset_of(p.column, column);
@@ -297,6 +306,118 @@ MLX_FN void apply_runs(const SortedUpdatesArguments& p) {
       i += kLanes;
     }
     if (lane == 0) to = value;
+  }
+}
+
+//--- long runs among sorted updates
+
+/// The first position from `begin` on, before `end`, whose key is not below (After: is above)
+/// `key`.
+template <bool After, class K>
+MLX_FN int64_t run_bound(DevicePointer<const K> keys, int64_t begin, int64_t end, K key) {
+  while (begin < end) {
+    const int64_t middle = begin + (end - begin) / 2;
+    if (keys[middle] < key || (After && keys[middle] == key))
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
+/// Applies the updates [begin, end) to one element: lanes read some updates each, and all of them
+/// apply these in order.
+template <Mode M, class T>
+MLX_FN T apply_along(const SortedUpdatesArguments& p, DevicePointer<const T> from, int64_t begin,
+                     int64_t end, T value) {
+  constexpr int kLanes = 32, kDeep = 8;  // updates of a lane that are on their way
+  const auto* places = memory<const uint32_t>(p.places);
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  T next[kDeep];
+  auto read = [&](int64_t i) {
+    uint32_t at[kDeep];
+#pragma unroll
+    for (int d = 0; d < kDeep; ++d) {
+      const int64_t k = i + d * kLanes + lane;
+      at[d] = places[k < end ? k : end - 1];
+    }
+#pragma unroll
+    for (int d = 0; d < kDeep; ++d) next[d] = from[offset_of(p.position, at[d])];
+  };
+  read(begin);
+  for (int64_t i = begin; i < end; i += kDeep * kLanes) {
+    T own[kDeep];
+#pragma unroll
+    for (int d = 0; d < kDeep; ++d) own[d] = next[d];
+    read(i + kDeep * kLanes);
+#pragma unroll
+    for (int d = 0; d < kDeep; ++d) {
+      const int64_t left = end - i - d * kLanes;
+      if (left >= kLanes) {
+#pragma unroll
+        for (int j = 0; j < kLanes; ++j) value = combined<M>(value, of_lane(own[d], j));
+      } else {
+        for (int j = 0; j < left; ++j) value = combined<M>(value, of_lane(own[d], j));
+      }
+    }
+  }
+  return value;
+}
+
+/// Applies the updates [begin, end) to the columns of the lanes.
+template <Mode M, class T>
+MLX_FN T apply_across(const SortedUpdatesArguments& p, DevicePointer<const T> from, int64_t begin,
+                      int64_t end, T value) {
+  constexpr int kLanes = 32, kMany = 16;  // updates that are on their way
+  const auto* places = memory<const uint32_t>(p.places);
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  auto place = [&](int64_t i) { return places[i + lane < end ? i + lane : end - 1]; };
+  uint32_t next = place(begin);
+  for (int64_t i = begin; i < end; i += kLanes) {
+    const uint32_t own = next;
+    next = place(i + kLanes);
+#pragma unroll
+    for (int half = 0; half < kLanes; half += kMany) {
+      T some[kMany];
+#pragma unroll
+      for (int k = 0; k < kMany; ++k)
+        some[k] = from[offset_of(p.position, __shfl_sync(~0u, own, half + k))];
+#pragma unroll
+      for (int k = 0; k < kMany; ++k)
+        if (i + half + k < end) value = combined<M>(value, some[k]);
+    }
+  }
+  return value;
+}
+
+/// A warp for each block of kLongRun places and each column, or 32 columns: where the block is the
+/// first of a long run, it applies the run.
+template <Mode M, class T, class K>
+MLX_FN void apply_long_runs(const SortedUpdatesArguments& p) {
+  constexpr int kLanes = 32, kFewColumns = 16;
+  const auto* updates = memory<const T>(p.updates);
+  const auto* keys = memory<const K>(p.keys);
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const bool few = p.columns <= kFewColumns;
+  const int64_t groups = few ? p.columns : (p.columns + kLanes - 1) / kLanes;
+  const int64_t warps = static_cast<int64_t>(gridDim.x) * (kThreads / kLanes);
+  for (int64_t w = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kLanes;
+       w < p.positions / kLongRun * groups; w += warps) {
+    const int64_t block = position_quotient(w, groups), group = w - block * groups;
+    const int64_t i = block * kLongRun;
+    const K key = keys[i];
+    if (key == kNoKey<K> || keys[i + kLongRun - 1] != key) continue;
+    const bool goes_on = block > 0 && keys[i - kLongRun] == key;
+    if (goes_on) continue;
+    const int64_t begin = run_bound<false>(keys, block > 0 ? i - kLongRun : 0, i, key);
+    const int64_t end = run_bound<true>(keys, i + kLongRun, p.positions, key);
+    const int64_t own = few ? group : group * kLanes + lane;
+    const int64_t column = own < p.columns ? own : p.columns - 1;
+    const auto* from = updates + offset_of(p.column, column);
+    auto& to = memory<T>(p.out)[static_cast<int64_t>(key) * p.unit + offset_of(p.target, column)];
+    const T value = few ? apply_along<M, T>(p, from, begin, end, to)
+                        : apply_across<M, T>(p, from, begin, end, to);
+    if (few ? lane == 0 : own < p.columns) to = value;
   }
 }
 
