@@ -131,7 +131,7 @@ def test_derivatives():
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_products(dtype, length):
-    """Products of powers of two, which are exact; those of parts of a line leave the range."""
+    """Products of powers of two are exact; products of parts of a line leave the range."""
     rng = np.random.default_rng(length)
     step, most = (7, 13) if dtype == "float16" else (90, 110)
     levels = np.zeros((length, 2), int)
