@@ -30,7 +30,7 @@ void for_each_item(int64_t count, double item_ns, const F& f) {
   }
 }
 
-/// A product along rows of `length` elements; one line where they follow each other.
+/// Lines of `length` elements; a single one where lines follow each other and `merges` is set.
 GemmLines lines_of(int64_t lines, int64_t line, int64_t length, int64_t step, bool merges) {
   if (merges && line == length * step) return {1, 0, lines * length, step};
   return {lines, line, length, step};
@@ -48,7 +48,7 @@ class LaneProducts {
   void set_lines(bool pairs);
   bool fits(int64_t per) const;
 
-  Gemm g_;  // after swaps(), with the starts of its factors
+  Gemm g_;  // after swaps()
   GemmBatch batch_;
   GemmSource source_;
   GemmSmall form_;

@@ -1,16 +1,14 @@
-// softmax and logsumexp of contiguous operands: over the last axis, parallel over rows, or over
-// parts of a row if there are few rows; over another axis, tiles of columns, or rows of a copy
-// where columns are few. Sums depend on the shape alone.
-#include "mlx/backend/cpu/isa/softmax.h"
+// softmax and logsumexp of contiguous rows, parallel over rows, or over parts of a row if there are
+// few rows. Sums depend on the length of a row alone.
+#include "mlx/backend/cpu/softmax.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "mlx/backend/common/round_up.h"
-#include "mlx/backend/cpu/allocator.h"
-#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/cpu_info.h"
+#include "mlx/backend/cpu/isa/softmax.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/threads.h"
 #include "mlx/ops/softmax.h"
@@ -19,10 +17,6 @@ namespace mlx::core::cpu {
 
 namespace {
 
-SoftmaxKernels find_softmax(Dtype t) { return MLX_FOR_ISA(find_softmax)(t); }
-
-constexpr double kExpNs = 0.5;  // one exponential on one thread
-
 /// The rows of a contiguous operand.
 struct Rows {
   SoftmaxKernels k;
@@ -30,7 +24,7 @@ struct Rows {
   int64_t size, n, count;
 
   Rows(const char* data, Dtype type, int64_t length, int64_t rows)
-      : k(find_softmax(type)), in(data), size(type.size()), n(length), count(rows) {}
+      : k(MLX_FOR_ISA(find_softmax)(type)), in(data), size(type.size()), n(length), count(rows) {}
   bool few() const { return count < 2 * num_threads() && n >= 16 * kSoftmaxPiece; }
   int64_t pieces() const { return (n + kSoftmaxPiece - 1) / kSoftmaxPiece; }
 
@@ -91,69 +85,13 @@ struct Rows {
   }
 };
 
-void run_softmax_columns(const View& in, const View& out, int axis) {
-  const SoftmaxKernels k = find_softmax(in.dtype());
-  const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis],
-                size = in.dtype().size();
-  const int64_t outer = in.size() / (n * stride);
-  const int64_t width =
-      std::clamp<int64_t>(outer * stride / (4 * num_threads()), 64, kSoftmaxColumns);
-  const int64_t tiles = (stride + width - 1) / width;
-  parallel_for(
-      outer * tiles, 1,
-      [&](int64_t begin, int64_t end) {
-        for (int64_t t = begin; t < end; ++t) {
-          const int64_t c = t % tiles * width, at = (t / tiles * n * stride + c) * size;
-          k.columns(in.as<char>() + at, stride, n, std::min(width, stride - c),
-                    out.as<char>() + at);
-        }
-      },
-      kExpNs * static_cast<double>(in.size()));
-}
-
-/// The softmax of rows; `out` may be their memory.
-void run_softmax_rows(const Rows& rows, char* out) {
-  rows.each_row(
-      [&](int64_t first, int64_t count) {
-        const int64_t at = first * rows.n * rows.size;
-        rows.k.rows(rows.in + at, rows.n, count, out + at);
-      },
-      [&](int64_t r, bool threads) {
-        // 16-bit floats would round: their exponentials are computed twice.
-        char* e = rows.size >= 4 ? out + r * rows.n * rows.size : nullptr;
-        const auto [shift, sum] = rows.sum_row(r, e, threads);
-        rows.each_piece(
-            r,
-            [&, shift = shift, sum = sum](int64_t p, int64_t at, int64_t m) {
-              rows.k.finish(rows.in + at, m, shift, 1 / sum,
-                            e ? e + p * kSoftmaxPiece * rows.size : nullptr, out + at);
-            },
-            threads);
-      });
-}
-
-/// Over an axis before a few positions: rows in temporary memory.
-void run_softmax_narrow(const View& in, const View& out, int64_t n, int64_t stride) {
-  const int64_t outer = in.size() / (n * stride);
-  const int size = in.dtype().size();
-  const Scratch scratch(static_cast<size_t>(in.size()) * size);
-  const Shape shape = {outer, stride, n};
-  const Strides apart = {n * stride, 1, stride}, rows = {n * stride, n, 1};
-  copy_strided(in.data, apart, scratch.get(), rows, shape, size);
-  run_softmax_rows(Rows(scratch.get<char>(), in.dtype(), n, outer * stride), scratch.get<char>());
-  copy_strided(scratch.get(), rows, out.data, apart, shape, size);
-}
-
 void run_softmax(const KernelArgs& args) {
   const View &in = args.in[0], &out = args.out[0];
   const int axis = attrs_as<SoftmaxAttrs>(args.attrs).axis;
   if (out.size() == 0) return;
-  const int64_t n = in.shape()[axis], stride = row_major(in.shape())[axis];
-  constexpr int64_t kNarrow = 8, kLong = 16;
-  if (stride == 1)
-    return run_softmax_rows(Rows(in.as<char>(), in.dtype(), n, in.size() / n), out.as<char>());
-  if (stride <= kNarrow && n >= kLong) return run_softmax_narrow(in, out, n, stride);
-  run_softmax_columns(in, out, axis);
+  const int64_t n = in.shape()[axis];
+  if (row_major(in.shape())[axis] != 1) return softmax_columns(in, out, axis);
+  softmax_rows(in.as<char>(), in.dtype(), n, in.size() / n, out.as<char>());
 }
 
 void run_logsumexp(const KernelArgs& args) {
@@ -178,17 +116,40 @@ void run_logsumexp(const KernelArgs& args) {
       });
 }
 
-int softmax_rows(const Layout& in, const Attrs* attrs) {
+int rows_of_softmax(const Layout& in, const Attrs* attrs) {
   const int last = static_cast<int>(in.shape.size()) - 1;
   return attrs_as<SoftmaxAttrs>(attrs).axis == last ? last : 0;
 }
-int logsumexp_rows(const Layout& in, const Attrs*) { return static_cast<int>(in.shape.size()) - 1; }
+int rows_of_logsumexp(const Layout& in, const Attrs*) {
+  return static_cast<int>(in.shape.size()) - 1;
+}
 
 constexpr KernelEntry kSoftmaxKernels[] = {
-    {.op = &op_softmax, .run = run_softmax, .contiguous = 1, .rows = softmax_rows},
-    {.op = &op_logsumexp, .run = run_logsumexp, .contiguous = 1, .rows = logsumexp_rows}};
+    {.op = &op_softmax, .run = run_softmax, .contiguous = 1, .rows = rows_of_softmax},
+    {.op = &op_logsumexp, .run = run_logsumexp, .contiguous = 1, .rows = rows_of_logsumexp}};
 
 }  // namespace
+
+void softmax_rows(const char* in, Dtype type, int64_t n, int64_t count, char* out) {
+  const Rows rows(in, type, n, count);
+  rows.each_row(
+      [&](int64_t first, int64_t count) {
+        const int64_t at = first * rows.n * rows.size;
+        rows.k.rows(rows.in + at, rows.n, count, out + at);
+      },
+      [&](int64_t r, bool threads) {
+        // 16-bit floats would round: their exponentials are computed twice.
+        char* e = rows.size >= 4 ? out + r * rows.n * rows.size : nullptr;
+        const auto [shift, sum] = rows.sum_row(r, e, threads);
+        rows.each_piece(
+            r,
+            [&, shift = shift, sum = sum](int64_t p, int64_t at, int64_t m) {
+              rows.k.finish(rows.in + at, m, shift, 1 / sum,
+                            e ? e + p * kSoftmaxPiece * rows.size : nullptr, out + at);
+            },
+            threads);
+      });
+}
 
 const std::span<const KernelEntry> softmax_kernels = kSoftmaxKernels;
 
