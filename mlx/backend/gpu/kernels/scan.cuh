@@ -236,7 +236,8 @@ MLX_FN typename O::A before_thread(typename O::A mine, typename O::A& all) {
   }
   __syncthreads();
   if (lane == 0) return before;
-  return warp == 0 ? beside : O::combine(before, beside);
+  if (warp == 0) return beside;
+  return O::combine(before, beside);
 }
 
 /// The combination of a line's chunks before chunk c.
