@@ -1,7 +1,7 @@
 // Many updates at indices: sorted by their targets, so that those of one target are neighbours in
-// order; or, where blocks can look at all keys, found by the block that has the target; or, where
-// the last one of a target counts, found by claims of the targets; or, where their order does not
-// count, applied as they are.
+// order, and a warp applies those of a target that has many; or, where blocks can look at all keys,
+// found by the block that has the target; or, where the last one of a target counts, found by
+// claims of the targets; or, where their order does not count, applied as they are.
 #pragma once
 
 #include <optional>

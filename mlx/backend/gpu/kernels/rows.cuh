@@ -1,5 +1,6 @@
-// Softmax, logsumexp and norms of rows: a few threads, a warp, or a block, have a row. The order of
-// a sum depends on the row's length and the size of its elements alone.
+// Softmax, logsumexp and norms of rows: a few threads, a warp, or a block, have a row; several
+// blocks have a long one of softmax and logsumexp. The order of a sum depends on the row's length
+// and the size of its elements alone.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/arguments.h"
