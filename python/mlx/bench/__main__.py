@@ -24,7 +24,8 @@ def parser() -> argparse.ArgumentParser:
         "pattern",
         nargs="*",
         help="regular expressions; cases whose name contains a match of any are run "
-        "(default: all but op/, one case for each elementwise operation)",
+        "(default: all but op/, one case for each elementwise operation, and, unless --device is "
+        "gpu, large/)",
     )
     p.add_argument("--list", action="store_true", help="print the names of the cases and stop")
     p.add_argument("--json", metavar="FILE", help="write all samples to a file")
@@ -87,7 +88,7 @@ def peers(specs: list[str], options: run.Options) -> list[run.Worker]:
 
 
 def chosen(
-    patterns: list[str], everything: bool
+    patterns: list[str], everything: bool, device: str
 ) -> tuple[list[registry.Case], dict[str, dict[str, Any]]]:
     """The cases to run, and the table's entries of those made from it."""
     cases = registry.load()
@@ -97,7 +98,8 @@ def chosen(
         for entry in ops.values():
             table.add_op(entry)
     if not patterns:
-        return [c for c in cases.values() if c.default or everything], ops
+        listed = [c for c in cases.values() if c.default and (device == "gpu" or not c.large)]
+        return (list(cases.values()) if everything else listed), ops
     compiled = [re.compile(p) for p in patterns]
     return [c for c in cases.values() if any(p.search(c.name) for p in compiled)], ops
 
@@ -126,7 +128,7 @@ def command(arguments: list[str] | None) -> int:
     options = run.Options(args.rounds, budget=args.budget, timeout=args.timeout)
     options.threads, options.device = args.threads, args.device
     try:
-        cases, ops = chosen(args.pattern, args.list)
+        cases, ops = chosen(args.pattern, args.list, args.device)
         workers = [run.Worker(OURS, "mlx", sys.executable, options), *peers(args.vs, options)]
     except (ValueError, re.error) as error:
         p.error(str(error))

@@ -32,6 +32,7 @@ class Case:
         bytes: read and written at least, for GB/s; 0 where that says nothing.
         flops: arithmetic operations, for GFLOP/s; 0 where it says nothing.
         default: whether the case runs when no pattern is given.
+        large: whether it does so on a GPU only: a case for whose work a processor takes seconds.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Case:
     bytes: float = 0
     flops: float = 0
     default: bool = True
+    large: bool = False
 
     @property
     def group(self) -> str:

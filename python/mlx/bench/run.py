@@ -21,6 +21,7 @@ from .registry import Case
 
 FRAMEWORKS = ("mlx", "torch", "jax", "numpy")
 SETTLE_S, SETTLE_STEP_S = 1.0, 0.004
+SLOW_S = 2.0  # of samples, after which one is enough
 THREAD_VARIABLES = (
     "MLX_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -56,6 +57,7 @@ class Options:
         rounds: samples of each case, taken in turns.
         sample: seconds one sample should take; short cases are called several times.
         budget: seconds after which a worker gives no further samples of a case.
+        fewest: samples it gives all the same, unless they take seconds.
         timeout: seconds one request may take; one that compiles gets four times that.
         threads: how many each worker may use; None leaves it to the framework.
         device: where each worker computes, `cpu` or `gpu`.
@@ -64,6 +66,7 @@ class Options:
     rounds: int = 7
     sample: float = 0.05
     budget: float = 0.5
+    fewest: int = 3
     timeout: float = 15
     threads: int | None = None
     device: str = "cpu"
@@ -223,7 +226,7 @@ def measure(
     for _ in range(o.rounds):
         for worker, spent in list(active.items()):
             timing = timings[worker.label]
-            if timing.samples and spent > o.budget:
+            if spent > o.budget and len(timing.samples) >= (o.fewest if spent < SLOW_S else 1):
                 continue
             start = time.perf_counter()
             try:

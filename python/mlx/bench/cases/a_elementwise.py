@@ -20,8 +20,10 @@ def add(f: Any, n: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 @case("elementwise/exp 4M", "exp", 4 * M, bytes=32 * M)
 @case("elementwise/sin 1K", "sin", K, bytes=8 * K)
 @case("elementwise/sin 4M", "sin", 4 * M, bytes=32 * M)
-def unary(f: Any, name: str, n: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    return getattr(f, name), (f.normal((n,)),)
+def unary(
+    f: Any, name: str, n: int, dtype: str = "float32"
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return getattr(f, name), (f.normal((n,), dtype),)
 
 
 @case("memory/copy 4M", bytes=32 * M)
@@ -116,22 +118,29 @@ FORMULAS = {
 }
 
 
-def _of_rows(name: str, shape: tuple[int, int], dtype: str, mode: str) -> None:
+def of_rows(
+    name: str,
+    shape: tuple[int, int],
+    dtype: str,
+    mode: str,
+    group: str = "formula",
+    large: bool = False,
+) -> None:
     """The case of a formula with a reduction over rows inside."""
     size, suffix = f"{shape[0]}×{shape[1]}", "" if dtype == "float32" else f" {dtype}"
     written = name != "cross entropy"
     moved = (1 + written) * (2 if suffix else 4) * shape[0] * shape[1]
-    case(f"formula/{name} {size}{suffix} {mode}", mode=mode, bytes=moved)(
+    case(f"{group}/{name} {size}{suffix} {mode}", mode=mode, bytes=moved, large=large)(
         lambda f: FORMULAS[name](f, shape, dtype)
     )
 
 
 for _mode in ("eager", "compiled"):
-    _of_rows("RMS norm", (4096, 1024), "float32", _mode)
+    of_rows("RMS norm", (4096, 1024), "float32", _mode)
 for _name in FORMULAS:
     for _shape in ((512, 1024), (4096, 4096)):
         for _dtype in ("float32", "bfloat16"):
-            _of_rows(_name, _shape, _dtype, "compiled")
+            of_rows(_name, _shape, _dtype, "compiled")
 
 
 @case("formula/row + column 4096×1024", bytes=16 * M)

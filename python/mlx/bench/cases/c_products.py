@@ -18,10 +18,19 @@ def size(*shape: int) -> float:
     return product
 
 
-def _product(name: str, batch: tuple[int, ...], m: int, k: int, n: int, dtype: str) -> None:
+def product(
+    name: str,
+    batch: tuple[int, ...],
+    m: int,
+    k: int,
+    n: int,
+    dtype: str,
+    group: str = "matmul",
+    large: bool = False,
+) -> None:
     """The case of a product with a row-major second factor."""
     moved = (2.0 if dtype != "float32" else 4.0) * k * n if m == 1 else 0
-    case(f"matmul/{name}", bytes=moved, flops=size(*batch, m, k, n))(
+    case(f"{group}/{name}", bytes=moved, flops=size(*batch, m, k, n), large=large)(
         lambda f: (f.matmul, (f.normal((*batch, m, k), dtype), f.normal((*batch, k, n), dtype)))
     )
 
@@ -32,14 +41,14 @@ for _dtype, _sizes in {
     "float16": (2048,),
 }.items():
     for _n in _sizes:
-        _product(f"{_n}³ {_dtype}", (), _n, _n, _n, _dtype)
-_product("2047×2049·2049×2051 bfloat16", (), 2047, 2049, 2051, "bfloat16")
-_product("batched 64×(128×64×128)", (64,), 128, 64, 128, "float32")
-_product("batched 64×(128×64×128) bfloat16", (64,), 128, 64, 128, "bfloat16")
-_product("1×4096·4096²", (), 1, 4096, 4096, "float32")
-_product("1×4096·4096² bfloat16", (), 1, 4096, 4096, "bfloat16")
+        product(f"{_n}³ {_dtype}", (), _n, _n, _n, _dtype)
+product("2047×2049·2049×2051 bfloat16", (), 2047, 2049, 2051, "bfloat16")
+product("batched 64×(128×64×128)", (64,), 128, 64, 128, "float32")
+product("batched 64×(128×64×128) bfloat16", (64,), 128, 64, 128, "bfloat16")
+product("1×4096·4096²", (), 1, 4096, 4096, "float32")
+product("1×4096·4096² bfloat16", (), 1, 4096, 4096, "bfloat16")
 for _rows in (16, 256):
-    _product(f"{_rows}×4096·4096² bfloat16", (), _rows, 4096, 4096, "bfloat16")
+    product(f"{_rows}×4096·4096² bfloat16", (), _rows, 4096, 4096, "bfloat16")
 
 
 @case("matmul/1×4096·4096² transposed", "float32", bytes=4.0 * 4096 * 4096, flops=size(4096, 4096))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,21 @@ def cnn(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return step(f, loss, params, (f.image(32, 32, 32, 3), f.integers((32,), 10)), compiled)
 
 
+@dataclasses.dataclass(frozen=True)
+class Size:
+    """The shapes of a transformer, and of a batch of texts."""
+
+    layers: int
+    wide: int
+    heads: int
+    words: int
+    rows: int
+    tokens: int
+
+
+SMALL = Size(layers=4, wide=256, heads=8, words=2048, rows=8, tokens=128)
+
+
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, eager", False, mode="eager")
 @case("train/transformer of 4 layers, 256 wide, 8×128 tokens, compiled", True, mode="own")
 @case(
@@ -97,35 +113,36 @@ def cnn(f: Any, compiled: bool) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     mode="own",
 )
 def transformer(
-    f: Any, compiled: bool, dtype: str = "float32"
+    f: Any, compiled: bool, dtype: str = "float32", size: Size = SMALL
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     params: dict[str, Any] = {
-        "words": f.normal((2048, 256), dtype) * 0.02,
-        "places": f.normal((128, 256), dtype) * 0.02,
+        "words": f.normal((size.words, size.wide), dtype) * 0.02,
+        "places": f.normal((size.tokens, size.wide), dtype) * 0.02,
     }
-    for i in range(4):
+    for i in range(size.layers):
         for name in "qkvo":
-            layer(f, params, f"{name}{i}", 256, 256, dtype)
-        layer(f, params, f"up{i}", 256, 1024, dtype)
-        layer(f, params, f"down{i}", 1024, 256, dtype)
-    for name in [f"{kind}{i}" for i in range(4) for kind in ("first", "second")] + ["last"]:
-        params[name] = f.normal((256,), dtype) * 0.01 + 1
-        params[name + "_bias"] = f.normal((256,), dtype) * 0.01
-    layer(f, params, "head", 256, 2048, dtype)
+            layer(f, params, f"{name}{i}", size.wide, size.wide, dtype)
+        layer(f, params, f"up{i}", size.wide, 4 * size.wide, dtype)
+        layer(f, params, f"down{i}", 4 * size.wide, size.wide, dtype)
+    norms = [f"{kind}{i}" for i in range(size.layers) for kind in ("first", "second")]
+    for name in [*norms, "last"]:
+        params[name] = f.normal((size.wide,), dtype) * 0.01 + 1
+        params[name + "_bias"] = f.normal((size.wide,), dtype) * 0.01
+    layer(f, params, "head", size.wide, size.words, dtype)
 
     def norm(params: dict[str, Any], name: str, x: Any) -> Any:
         return f.layer_norm(x, params[name], params[name + "_bias"])
 
     def loss(params: dict[str, Any], tokens: Any, labels: Any) -> Any:
         x = f.embedding(params["words"], tokens) + params["places"]
-        for i in range(4):
+        for i in range(size.layers):
             y = norm(params, f"first{i}", x)
-            q, k, v = (f.heads(linear(f, params, f"{n}{i}", y), 8) for n in "qkv")
+            q, k, v = (f.heads(linear(f, params, f"{n}{i}", y), size.heads) for n in "qkv")
             y = f.join_heads(f.attention(q, k, v, True))
             x = x + linear(f, params, f"o{i}", y)
             y = f.gelu(linear(f, params, f"up{i}", norm(params, f"second{i}", x)))
             x = x + linear(f, params, f"down{i}", y)
         return f.cross_entropy(linear(f, params, "head", norm(params, "last", x)), labels)
 
-    batch = (f.integers((8, 128), 2048), f.integers((8, 128), 2048))
+    batch = tuple(f.integers((size.rows, size.tokens), size.words) for _ in range(2))
     return step(f, loss, params, batch, compiled)

@@ -21,7 +21,7 @@ class Framework(Base):
         staticmethod, (jnp.exp, jnp.log, jnp.sin, jnp.tanh, jnp.sqrt, lax.erf, lax.rsqrt)
     )
     matmul, relu = staticmethod(jnp.matmul), staticmethod(jax.nn.relu)
-    scalar, silu = staticmethod(jnp.float32), staticmethod(jax.nn.silu)
+    scalar, silu, where = map(staticmethod, (jnp.float32, jax.nn.silu, jnp.where))
     elementwise = (jnp, jax.nn, lax, jax.scipy.special)
     aliases: ClassVar = {"rint": ("round",), "erfinv": ("erf_inv",)}
 
@@ -75,6 +75,9 @@ class Framework(Base):
 
     def softmax(self, x: Any) -> Any:
         return jax.nn.softmax(x, -1)
+
+    def logsumexp(self, x: Any) -> Any:
+        return jax.nn.logsumexp(x, -1)
 
     def cumsum(self, x: Any) -> Any:
         return x.cumsum(-1)

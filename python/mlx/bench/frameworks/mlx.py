@@ -21,6 +21,7 @@ class Framework(Base):
 
     name = "mlx"
     matmul, scalar = staticmethod(mx.matmul), staticmethod(mx.array)
+    where = staticmethod(mx.where)
     exp, log, sin, tanh, sqrt, erf, rsqrt = map(
         staticmethod, (mx.exp, mx.log, mx.sin, mx.tanh, mx.sqrt, mx.erf, mx.rsqrt)
     )
@@ -33,6 +34,8 @@ class Framework(Base):
 
     def use(self, device: str) -> None:
         mx.set_default_device(getattr(mx, device))
+        if device == "gpu" and hasattr(mx, "set_matmul_precision"):
+            mx.set_matmul_precision("high")  # TF32, which the others use by themselves or are told
         mx.random.seed(0)
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,6 +74,9 @@ class Framework(Base):
 
     def softmax(self, x: Any) -> Any:
         return mx.softmax(x, -1)
+
+    def logsumexp(self, x: Any) -> Any:
+        return mx.logsumexp(x, -1)
 
     def cumsum(self, x: Any) -> Any:
         return mx.cumsum(x, -1)

@@ -22,7 +22,7 @@ class Framework(Base):
     )
     matmul, relu = staticmethod(torch.matmul), staticmethod(torch.relu)
     linear, scalar = staticmethod(F.linear), staticmethod(torch.tensor)
-    silu = staticmethod(F.silu)
+    silu, where = staticmethod(F.silu), staticmethod(torch.where)
     elementwise = (torch, torch.special)
     aliases: ClassVar = {"power": ("pow",), "bitwise_invert": ("bitwise_not",), "rint": ("round",)}
 
@@ -35,6 +35,7 @@ class Framework(Base):
     def use(self, device: str) -> None:
         self.waits = device == "gpu"
         torch.set_default_device("cuda" if self.waits else device)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
 
     def sync(self, result: Any) -> Any:
         if self.waits:
@@ -76,6 +77,9 @@ class Framework(Base):
 
     def softmax(self, x: Any) -> Any:
         return x.softmax(-1)
+
+    def logsumexp(self, x: Any) -> Any:
+        return x.logsumexp(-1)
 
     def cumsum(self, x: Any) -> Any:
         return x.cumsum(-1)
@@ -135,7 +139,9 @@ class Framework(Base):
         return getattr(torch.linalg, name)(*args)
 
     def quantized(self, w: Any) -> Any:
-        """A weight in 4 bits, groups of 64, for PyTorch's kernel of processors."""
+        """A weight in 4 bits, groups of 64, for kernels of CPUs; 16 bits on a GPU."""
+        if self.waits:
+            return (w.bfloat16(),)
         groups = w.float().reshape(w.shape[0], -1, 64)
         low, high = groups.amin(-1, True), groups.amax(-1, True)
         scales = (high - low) / 15
@@ -144,7 +150,9 @@ class Framework(Base):
         packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes, 2)
         return packed, numbers.contiguous().bfloat16()
 
-    def quantized_matmul(self, x: Any, w: Any, numbers: Any) -> Any:
+    def quantized_matmul(self, x: Any, w: Any, numbers: Any = None) -> Any:
+        if self.waits:
+            return x @ w.T.to(x.dtype)
         rows = x.bfloat16().reshape(-1, x.shape[-1])
         y = torch.ops.aten._weight_int4pack_mm_for_cpu(rows, w, 64, numbers)
         return y.to(x.dtype).reshape(*x.shape[:-1], -1)
@@ -165,12 +173,12 @@ class Framework(Base):
         return F.rms_norm(x, x.shape[-1:], w, 1e-5)
 
     def rope(self, x: Any, start: int) -> Any:
-        return self.turned(x, start, self._frequencies, torch.cat)
+        def frequencies(start: int, count: int, half: int) -> tuple[Any, ...]:
+            places = torch.arange(start, start + count, device=x.device)[:, None]
+            angles = places * 10000.0 ** (-torch.arange(half, device=x.device) / half)
+            return angles.cos().bfloat16(), angles.sin().bfloat16()
 
-    def _frequencies(self, start: int, count: int, half: int) -> tuple[Any, ...]:
-        places = torch.arange(start, start + count)[:, None]
-        angles = places * 10000.0 ** (-torch.arange(half) / half)
-        return angles.cos().bfloat16(), angles.sin().bfloat16()
+        return self.turned(x, start, frequencies, torch.cat)
 
     def joined(self, a: Any, b: Any, axis: int) -> Any:
         return torch.cat([a, b], axis)
