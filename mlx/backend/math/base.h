@@ -58,6 +58,23 @@ MLX_FN V power_of_two(V n) {
   return v_from_bits<V>(i << kFraction<V>);
 }
 
+/// A number below 2^22, rounded to an integer n: an exponent. Types of values may have faster ones.
+template <class V>
+struct Exponent {
+  V n;
+  explicit MLX_FN Exponent(V x) : n(v_rint(x)) {}
+  /// x * 2^n, rounded once.
+  MLX_FN V scaled(V x) const { return v_scale(x, n); }
+  /// The same where 2^n is a normal number.
+  MLX_FN V scaled_within(V x) const { return v_scale(x, n); }
+};
+/// a / b, rounded once, for a, b and a quotient that are normal numbers below 2^96, or NaN. Types
+/// of values may have a faster one.
+template <class V>
+MLX_FN V v_quotient(V a, V b) {
+  return a / b;
+}
+
 /// A float function computed in double and rounded once: within 0.51 ULP.
 template <Real32 V, class F>
 MLX_FN V through_double(V x, F f) {

@@ -36,21 +36,22 @@ inline constexpr T kLn2Low = sizeof(T) == 4 ? T(0x1.7f7d1cf79abcap-20) : T(0x1.a
 
 template <class V>
 struct Reduced {
-  V n, tail;  // x = n ln 2 + r; tail = exp(r) - 1
+  Exponent<V> power;
+  V tail;  // x = power.n ln 2 + r; tail = exp(r) - 1
 };
 // x is within the range of exponents.
 template <Real V>
 MLX_FN Reduced<V> reduce(V x) {
   using T = typename V::elem;
-  V n = v_rint(x * V(T(1.4426950408889634)));
-  V r = v_fma(n, V(-kLn2Low<T>), v_fma(n, V(-kLn2High<T>), x));
+  const Exponent<V> power(x * V(T(1.4426950408889634)));
+  V r = v_fma(power.n, V(-kLn2Low<T>), v_fma(power.n, V(-kLn2High<T>), x));
   V p;
   if constexpr (Real32<V>) {
     p = polynomial(r, kExp32);
   } else {
     p = polynomial(r, kExp64);
   }
-  return {n, v_fma(r * r, p, r)};
+  return {power, v_fma(r * r, p, r)};
 }
 
 template <class V>
@@ -131,8 +132,8 @@ MLX_FN V exp(V x) {
   using T = typename V::elem;
   constexpr T kLow = sizeof(T) == 4 ? T(-104) : T(-746), kHigh = sizeof(T) == 4 ? T(89) : T(710);
   x = v_max(V(kLow), v_min(V(kHigh), x));  // NaN is preserved
-  auto [n, tail] = exp_detail::reduce(x);
-  return v_scale(V(T(1)) + tail, n);
+  auto [power, tail] = exp_detail::reduce(x);
+  return power.scaled(V(T(1)) + tail);
 }
 
 /// e^x - 1; 1.5 / 2.5 ULP.
@@ -141,8 +142,8 @@ MLX_FN V expm1(V x) {
   using T = typename V::elem;
   constexpr T kLow = sizeof(T) == 4 ? T(-40) : T(-80), kHigh = sizeof(T) == 4 ? T(89) : T(710);
   V clamped = v_max(V(kLow), v_min(V(kHigh), x));  // NaN is preserved
-  auto [n, tail] = exp_detail::reduce(clamped);
-  V s = power_of_two(n - V(T(1)));  // half of 2^n, which may exceed the largest number
+  auto [power, tail] = exp_detail::reduce(clamped);
+  V s = power_of_two(power.n - V(T(1)));  // half of 2^n, which may exceed the largest number
   V r = V(T(2)) * v_fma(s, tail, s - V(T(0.5)));
   constexpr T kTiny = sizeof(T) == 4 ? T(0x1p-30) : T(0x1p-60);
   return v_select(v_abs(x) < V(kTiny), x, r);
@@ -244,7 +245,7 @@ MLX_FN V sigmoid(V x) {
   using T = typename V::elem;
   V one = V(T(1)), t = exp(-v_abs(x));          // at most 1: a small result keeps all its bits
   V below = one + t, lost = t - (below - one);  // 1 + t = below + lost, exactly
-  V above = v_select(x < V(T(0)), t, one), inverse = one / below;
+  V above = v_select(x < V(T(0)), t, one), inverse = v_quotient(one, below);
   V r = above * inverse;
   return v_fma(v_fma(-r, lost, v_fma(-r, below, above)), inverse, r);
 }
@@ -256,7 +257,8 @@ MLX_FN V tanh(V x) {
   if constexpr (Real32<V>) {
     V z = x * x, one = V(1.0f), two = V(2.0f);
     V near_zero = v_fma(a * z, polynomial(z, exp_detail::kTanh32), a);
-    V far = one - two / (exp(a + a) + one);
+    auto [power, tail] = exp_detail::reduce(v_min(V(40.0f), a + a));  // beyond, the result is 1
+    V far = one - v_quotient(two, power.scaled_within(one + tail) + one);
     return v_copysign(v_select(a < V(0.55f), near_zero, far), x);
   } else {
     V t = expm1(v_min(V(50.0), a + a));

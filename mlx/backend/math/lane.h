@@ -156,6 +156,17 @@ MLX_FN Lane<T> v_scale(Lane<T> x, Lane<T> n) {
   V half = n.v > 0 ? kHalf : -kHalf;
   return x * m::power_of_two(half) * m::power_of_two(n - half);
 }
+#ifdef __CUDACC_RTC__
+/// The steps of the compiler's division for operands of such sizes.
+MLX_FN LF v_quotient(LF a, LF b) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b.v));
+  r = ::fmaf(::fmaf(-b.v, r, 1.0f), r, r);
+  float q = a.v * r;
+  q = ::fmaf(::fmaf(-b.v, q, a.v), r, q);
+  return ::fmaf(::fmaf(-b.v, q, a.v), r, q);
+}
+#endif
 MLX_FN LI v_to_int(LF x) { return static_cast<int32_t>(x.v); }
 MLX_FN LF v_to_float(LI x) { return static_cast<float>(x.v); }
 MLX_FN LF v_lookup16(const float* table, LI index) { return table[index.v & 15]; }
@@ -183,3 +194,30 @@ MLX_FN LF v_slow(LF x, Fn f) {
 }
 
 }  // namespace mlx::core::lane
+
+namespace mlx::core::m {
+
+/// Without a branch, and without the instruction for rounding, which is slow on GPUs.
+template <>
+struct Exponent<lane::LF> {
+  lane::LI bits;  ///< n and a multiple of 2^21
+  lane::LF n;
+  explicit MLX_FN Exponent(lane::LF x) {
+    const lane::LF sum = x + lane::LF(kRounder<float>);
+    bits = v_bits(sum);
+    n = sum - lane::LF(kRounder<float>);
+  }
+  /// Two steps, the first of which is exact.
+  MLX_FN lane::LF scaled(lane::LF x) const {
+    const lane::LI half = v_shift_right_logical(bits, 1);
+    return x * power(half) * power(bits - half);
+  }
+  MLX_FN lane::LF scaled_within(lane::LF x) const { return x * power(bits); }
+
+ private:
+  static MLX_FN lane::LF power(lane::LI n) {
+    return v_from_bits<lane::LF>((n << 23) + lane::LI(127 << 23));
+  }
+};
+
+}  // namespace mlx::core::m

@@ -177,9 +177,38 @@ MLX_FN LF evaluated(bodies::erf, LF x) {
   return v_copysign(v_fma(r, t, first), x);
 }
 
+#ifdef __CUDACC_RTC__
+MLX_FN float reciprocal_approximately(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+MLX_NOINLINE float any_quotient(float a, float b) { return a / b; }
+/// A quotient that rounds to the quotient of numbers of 8 bits. No such quotient of normal numbers
+/// is within 2^-18 of the middle of two numbers of 8 bits, and the approximation within 2^-22.
+MLX_FN float quotient(bfloat16_t x, bfloat16_t y) {
+  const float a = widened(x), b = widened(y), size = ::fabsf(b);
+  const float q = a * reciprocal_approximately(b);
+  const bool common = size >= 0x1p-125f && size <= 0x1p125f && (::fabsf(q) >= 0x1p-125f || a == 0);
+  return common ? q : any_quotient(a, b);
+}
+/// The same of 11 bits: within 2^-23 of no middle. All numbers are within 2^-24 to 2^16.
+MLX_FN float quotient(float16_t x, float16_t y) {
+  const float a = widened(x), b = widened(y), r = reciprocal_approximately(b), first = a * r;
+  const float better = ::fmaf(::fmaf(-b, r, 1.0f), r, r), q = a * better;
+  const float last = ::fmaf(::fmaf(-b, q, a), better, q);
+  // Of 0, infinity and NaN the first; a zero has its sign.
+  return ::fabsf(last) < __builtin_inff() ? ::copysignf(last, first) : first;
+}
+#endif
+
 /// One micro-op, rounded once to its result's type.
 template <class Out, class F, class... T>
 MLX_FN Out row(F f, T... x) {
+#ifdef __CUDACC_RTC__
+  if constexpr (is_narrow<Out> && std::is_same_v<F, bodies::divide>)
+    return narrowed<Out>(quotient(x...));
+#endif
   auto r = plain(evaluated(f, operand(x)...));
   if constexpr (is_narrow<Out>) {
     return narrowed<Out>(r);
