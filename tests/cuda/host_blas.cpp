@@ -226,6 +226,15 @@ EXPORT int cublasGemmStridedBatchedEx_64(Handle* handle, int form_a, int form_b,
   return kSuccess;
 }
 
+EXPORT int cublasGemmEx_64(Handle* handle, int form_a, int form_b, int64_t m, int64_t n, int64_t k,
+                           const void* alpha, const void* a, int type, int64_t lda, const void* b,
+                           int type_b, int64_t ldb, const void* beta, void* c, int type_c,
+                           int64_t ldc, int compute, int algorithm) {
+  return cublasGemmStridedBatchedEx_64(handle, form_a, form_b, m, n, k, alpha, a, type, lda, 0, b,
+                                       type_b, ldb, 0, beta, c, type_c, ldc, 0, 1, compute,
+                                       algorithm);
+}
+
 EXPORT int cublasGemmBatchedEx_64(Handle* handle, int form_a, int form_b, int64_t m, int64_t n,
                                   int64_t k, const void* alpha, const void* const* a, int type,
                                   int64_t lda, const void* const* b, int type_b, int64_t ldb,

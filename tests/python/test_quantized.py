@@ -163,6 +163,39 @@ def test_rows_of_several_blocks(transpose, dtype):
         assert (np.abs(host(got) - host(x) @ matrix) <= EPS[dtype] * bound).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("group", [32, 64, 128])
+def test_few_rows_with_scales_of_their_dtype(group, bits, dtype):
+    """One or several stages of the inner axis, partial ones, and rows beside the last block's."""
+    for n, columns in ((1, 256), (19, 512), (40, 2304), (16, 4864)):
+        args, keys, matrix = packed(n, n, columns, "affine", group, bits)
+        args = args[0], *(a.astype(getattr(mx, dtype)) for a in args[1:])
+        for m in (1, 3, 8):
+            x = random(m, m, columns, dtype=dtype)
+            bound = np.abs(host(x)) @ np.abs(matrix.T)
+            for got in (
+                mx.quantized_matmul(x, *args, **keys),
+                mx.quantized_matmul(
+                    mx.pad(x.reshape(-1), (1, 0))[1:].reshape(m, -1), *args, **keys
+                ),
+            ):
+                assert (np.abs(host(got) - host(x) @ matrix.T) <= EPS[dtype] * bound).all()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_gather_of_few_rows(rows):
+    made = [packed(e, 24, 1152, "affine", 64, 4) for e in range(3)]
+    words, scales, biases = (mx.stack([m[0][i] for m in made]) for i in range(3))
+    scales, biases = scales.astype(mx.bfloat16), biases.astype(mx.bfloat16)
+    x, at, of = random(0, 5, rows, 1152, dtype="bfloat16"), [4, 0, 0, 2], [2, 1, 0, 2]
+    got = mx.gather_qmm(x, words, scales, biases, mx.array(at), mx.array(of))
+    for result, i, e in zip(got, at, of, strict=True):
+        bound = np.abs(host(x[i])) @ np.abs(made[e][2].T)
+        want = host(x[i]) @ made[e][2].T
+        assert (np.abs(host(result) - want) <= EPS["bfloat16"] * bound).all()
+
+
 def test_batches_broadcast():
     w = random(0, 5, 16, 128)
     args = mx.quantize(w)

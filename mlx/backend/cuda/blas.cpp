@@ -23,8 +23,10 @@ struct Cublas {
   int (*set_math_mode)(Handle, int) = nullptr;
   int (*set_workspace)(Handle, void*, size_t) = nullptr;
   int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t,
-              int64_t, const void*, int, int64_t, int64_t, const void*, void*, int, int64_t,
-              int64_t, int64_t, int, int) = nullptr;
+              const void*, int, int64_t, const void*, void*, int, int64_t, int, int) = nullptr;
+  int (*gemm_batch)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int,
+                    int64_t, int64_t, const void*, int, int64_t, int64_t, const void*, void*, int,
+                    int64_t, int64_t, int64_t, int, int) = nullptr;
   int (*gemm_at)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void* const*, int,
                  int64_t, const void* const*, int, int64_t, const void*, void* const*, int, int64_t,
                  int64_t, int, int) = nullptr;
@@ -41,7 +43,8 @@ Cublas open_cublas() {
   find(c.set_stream, "cublasSetStream_v2");
   find(c.set_math_mode, "cublasSetMathMode");
   find(c.set_workspace, "cublasSetWorkspace_v2");
-  find(c.gemm, "cublasGemmStridedBatchedEx_64");
+  find(c.gemm, "cublasGemmEx_64");
+  find(c.gemm_batch, "cublasGemmStridedBatchedEx_64");
   find(c.gemm_at, "cublasGemmBatchedEx_64");
   c.found = find.found_all();
   return c;
@@ -147,11 +150,17 @@ void Blas::multiply(Handle handle, const gpu::Gemm& g) {
                                 blas_type(g.wide_out ? float32 : g.type), g.out.row, g.count,
                                 compute_of(g), kDefaultAlgorithm),
                "cublasGemmBatchedEx");
-  } else {
+  } else if (g.count == 1) {  // faster than a batch of one by half a microsecond
     check_blas(cublas().gemm(handle, form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b), type,
-                             g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b, data(g.out),
-                             blas_type(g.wide_out ? float32 : g.type), g.out.row, g.out.step,
-                             g.count, compute_of(g), kDefaultAlgorithm),
+                             g.b.row, data(g.a), type, g.a.row, b, data(g.out),
+                             blas_type(g.wide_out ? float32 : g.type), g.out.row, compute_of(g),
+                             kDefaultAlgorithm),
+               "cublasGemmEx");
+  } else {
+    check_blas(cublas().gemm_batch(handle, form(g.b), form(g.a), g.n, g.m, g.k, a, data(g.b), type,
+                                   g.b.row, g.b.step, data(g.a), type, g.a.row, g.a.step, b,
+                                   data(g.out), blas_type(g.wide_out ? float32 : g.type), g.out.row,
+                                   g.out.step, g.count, compute_of(g), kDefaultAlgorithm),
                "cublasGemmStridedBatchedEx");
   }
   // The first product of a type opens more of the library.

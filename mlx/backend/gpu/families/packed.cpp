@@ -152,8 +152,11 @@ bool has_few_rows(const Attrs* attrs, const PackedProductArguments& p) {
 PackedTiles fragments_of(const Attrs* attrs, std::span<const Layout> operands, bool gathers,
                          const PackedProductArguments& p, const DeviceState& device) {
   const auto& a = attrs_as<QuantizedMatmulAttrs>(attrs);
-  if (!device.hardware->fragments || !a.transpose || (gathers && p.m < kFewRows)) return {};
-  return packed_tiles(a.packing, operands[0].dtype, operands[2].dtype, p);
+  const Dtype x = operands[0].dtype, scale = operands[2].dtype;
+  if (!device.hardware->fragments || !a.transpose) return {};
+  if (PackedTiles few = packed_stages(a.packing, x, scale, p); few.blocks) return few;
+  if (gathers && p.m < kFewRows) return {};
+  return packed_tiles(a.packing, x, scale, p);
 }
 
 /// The kernel by warpgroups, if one serves a product.
@@ -436,7 +439,8 @@ class PackedProduct final : public OpKernel {
     if (gathers_) block.p.at = indices_.at(to, operands);
     Kernel chosen = kernel_;
     // Arrays of other libraries begin where they like.
-    const bool aligned = (block.p.x | block.p.w.words) % 16 == 0;
+    const bool aligned =
+        (block.p.x | block.p.w.words) % 16 == 0 && (block.p.w.scales | block.p.w.biases) % 4 == 0;
     if (aligned && group_kernel_) return group_kernel_.launch(to, blocks_, block.p);
     if (!unaligned_.empty() && !aligned)
       chosen.function = to.keep(packed_tiles_kernel(unaligned_, to.device()));

@@ -47,6 +47,9 @@ std::string text_of(const char* arguments, const std::string& call) {
 }
 int64_t parts(int64_t n, int64_t each) { return (n + each - 1) / each; }
 
+/// Rows of x that packed_stages serves, and of a packed matrix in a block.
+constexpr int64_t kStageRows = 8, kStageColumns = 16, kStageInner = 64;
+
 /// The kernel whose blocks have 8 to 64 rows of x.
 struct FewRows {
   int64_t rows, columns;  ///< in eights and sixteens
@@ -65,12 +68,27 @@ struct FewRows {
 
 PackedTiles packed_tiles(const Packing& packing, Dtype x, Dtype scale,
                          const device::PackedProductArguments& p) {
-  if (!has_fragments(packing, x, p.k) || p.m < 2 || p.m > kMostRows || p.n == 0 || p.count == 0)
+  if (!has_fragments(packing, x, p.k) || p.m < 1 || p.m > kMostRows || p.n == 0 || p.count == 0)
     return {};
   const FewRows few(p.m);
   const int64_t blocks = p.count * parts(p.n, 16 * few.columns) * parts(p.m, 8 * few.rows);
   return {.blocks = std::min<int64_t>(blocks, 1 << 30),
           .text = few.text(packing, x, scale, "true"),
+          .unaligned = few.text(packing, x, scale, "false")};
+}
+
+PackedTiles packed_stages(const Packing& packing, Dtype x, Dtype scale,
+                          const device::PackedProductArguments& p) {
+  const int64_t group = packing.group;
+  if (!has_fragments(packing, x, p.k) || !packing.affine() || scale != x || group < 32 ||
+      group > 128 || p.k % kStageInner != 0 || p.k % (2 * group) != 0 || p.m < 1 ||
+      p.m > kStageRows || p.n == 0 || p.count == 0)
+    return {};
+  const FewRows few(p.m);
+  return {.blocks = std::min<int64_t>(p.count * parts(p.n, kStageColumns), 1 << 30),
+          .text = cat("MLX_RESIDENT_KERNEL(packed_tiles_kernel, PackedProductArguments, p, 4) { "
+                      "packed_stages<",
+                      packing.bits, ", ", element_type(x), ", ", group, ">(p); }\n"),
           .unaligned = few.text(packing, x, scale, "false")};
 }
 
@@ -101,7 +119,7 @@ PackedWarpgroups packed_warpgroups(const Packing& packing, Dtype x, Dtype scale,
 }
 
 Function packed_tiles_kernel(const std::string& text, DeviceState& device) {
-  return device.kernel("packed_tiles", text, "packed_tiles_kernel");
+  return device.kernel("packed_stages", text, "packed_tiles_kernel");
 }
 
 PackedGroups::PackedGroups(const Packing& packing, Dtype scale, const GroupedProblem& problem,

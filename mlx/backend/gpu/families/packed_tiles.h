@@ -21,6 +21,10 @@ struct PackedTiles {
 /// The kernel of a product x · w^T, if it is served. `scale`: the dtype of the scales.
 PackedTiles packed_tiles(const Packing& packing, Dtype x, Dtype scale,
                          const device::PackedProductArguments& p);
+/// The kernel of a product of few rows of x, for such addresses where those of scales and biases
+/// are multiples of 4.
+PackedTiles packed_stages(const Packing& packing, Dtype x, Dtype scale,
+                          const device::PackedProductArguments& p);
 /// The kernel by products of warpgroups, for addresses that are multiples of 16 bytes, if it serves
 /// a product of many rows; and the text of one for other addresses.
 struct PackedWarpgroups {

@@ -103,7 +103,18 @@ MLX_FN void copy_16(void* to, const void* from, bool some) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
                "r"(some ? 16 : 0));
 }
+/// The same of 4 aligned bytes.
+MLX_FN void copy_4(void* to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared_address(to)), "l"(from));
+}
 MLX_FN void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
+/// Ends a group of the thread's copies.
+MLX_FN void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Waits for all groups but the last N.
+template <int N>
+MLX_FN void wait_for_earlier_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
 
 /// 2^x, within 2 units in the last place; 0 below 2^-126.
 MLX_FN float power_of_2(float x) {
@@ -190,7 +201,11 @@ MLX_FN void copy_16(void* to, const void* from, bool some) {
   else
     memset(to, 0, 16);
 }
+MLX_FN void copy_4(void* to, const void* from) { memcpy(to, from, 4); }
 MLX_FN void wait_for_copies() {}
+MLX_FN void end_copies() {}
+template <int N>
+MLX_FN void wait_for_earlier_copies() {}
 MLX_FN float power_of_2(float x) { return exp2f(x); }
 
 #endif
