@@ -55,6 +55,7 @@ class FormBuilder {
       operands.push_back(value);
     }
     form_.operands.push_back(operands);
+    reduces_.push_back(step.op != nullptr);
     if (m > 1) code_ += static_cast<int64_t>(step.program.code.size());
     return form_.values.size() <= kMostValues;
   }
@@ -75,7 +76,7 @@ class FormBuilder {
       form_.each = static_cast<int>(each);
       form_.whole = warps * each * kLanes == form_.n;
       // Conditions on elements of partial rows take registers too.
-      const int64_t registers = each * words + (form_.whole ? 0 : 8);
+      const int64_t registers = each * words - each * summed_words() / 2 + (form_.whole ? 0 : 8);
       form_.resident = registers <= 32 ? 4 : registers <= 48 ? 3 : 2;
       return form_;
     }
@@ -136,7 +137,18 @@ class FormBuilder {
     return most;
   }
 
+  /// Registers, for each element, of a value that the next step reduces and none else reads, beside
+  /// the other values: compilers compute some elements at a time.
+  int64_t summed_words() const {
+    int64_t words = 0;
+    for (const RowValue& v : form_.values)
+      if (v.is_array && v.written && v.last == v.first + 1 && reduces_[v.last])
+        words = std::max<int64_t>({words, v.type.size() / 4, 1});
+    return words;
+  }
+
   RowForm form_ = {};
+  std::vector<bool> reduces_;  ///< of each step
   int64_t code_ = 0;
 };
 

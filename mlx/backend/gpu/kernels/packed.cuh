@@ -331,7 +331,7 @@ MLX_FN bool operands_of(const PackedProductArguments& p, int64_t product, int64_
 template <Packed Mode, int Bits, class S, class T, int Rows, int Ahead>
 MLX_FN void packed_rows(const PackedProductArguments& p) {
   constexpr int kRun = Mode == Packed::nvfp4 ? 16 : 32;  // within a group
-  constexpr int kStep = 32 * kRun, kPart = 8;  // few registers
+  constexpr int kStep = 32 * kRun, kPart = 8;            // few registers
   const int own = static_cast<int>(threadIdx.x) % 32 * kRun, all = static_cast<int>(p.k);
   const int shift = group_shift(p.w);
   const int64_t step = static_cast<int64_t>(gridDim.x) * (kThreads / 32);
