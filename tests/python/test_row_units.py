@@ -268,6 +268,27 @@ def test_rows_of_every_length_stay_in_registers(n):
     assert not units(softmax(short, w))
 
 
+@pytest.mark.skipif(second_backend.in_use() not in ("cuda-host", "metal"), reason="units of GPUs")
+@pytest.mark.parametrize("n", [16385, 20000, 32768, 65536])
+@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16], ids=str)
+def test_long_rows_are_read_for_each_reduction(n, dtype):
+    """Arrays are computed again in each pass, and stored in the last one."""
+    x, w = values((70, n), 19, dtype), values((n,), 20, dtype)
+
+    def centred(x, w):
+        d = x - mx.mean(x, -1, **KEEP)
+        return d * w, mx.sum(d * d, -1)
+
+    for f in (softmax, layer_norm, centred, lambda x, w: mx.argmax(x * w, -1)):
+        assert len(units(f(x, w))) <= 1
+        got, want = f(x, w), unfused(f, x, w)
+        assert bits(got) == want
+    assert len(units(softmax(x, w))) == 1
+    # The memory of the input holds the result.
+    y = mx.compile(lambda x, w: softmax(x + 1, w))
+    assert bits(y(x, w)) == unfused(lambda x, w: softmax(x + 1, w), x, w)
+
+
 @pytest.mark.skipif(not HAS_UNITS, reason="the plans of the CPU are looked at")
 def test_which_steps_are_units():
     x, w = values((512, 128), 12), values((128,), 13)

@@ -10,7 +10,7 @@ namespace mlx::core::gpu {
 
 namespace {
 
-constexpr int64_t kLanes = 32, kBlock = 512, kLeast = 64, kMost = 16384;
+constexpr int64_t kLanes = 32, kBlock = 512, kLeast = 64, kMost = 16384, kLongest = 65536;
 constexpr int64_t kMostWarps = 8, kUsualEach = 32, kMostEach = 64;
 constexpr int64_t kMostRegisters = 80;  // of a thread, for elements of rows
 constexpr int64_t kMostCode = 640;      // instructions of programs, times elements of a thread
@@ -61,9 +61,10 @@ class FormBuilder {
   }
 
   std::optional<RowForm> finish() {
-    if (form_.n < kLeast || form_.n > kMost || form_.rows >= INT32_MAX) return {};
+    if (form_.n < kLeast || form_.n > kLongest || form_.rows >= INT32_MAX) return {};
     const int64_t words = most_words(), blocks = (form_.n + kBlock - 1) / kBlock;
     form_.blocks = static_cast<int>(blocks);
+    if (form_.n > kMost) return in_parts();
     for (int64_t warps = 1; warps <= std::min(kMostWarps, 2 * blocks - 1); warps *= 2) {
       int64_t each = (blocks + warps - 1) / warps * (kBlock / kLanes);
       if (blocks == 1)
@@ -84,6 +85,17 @@ class FormBuilder {
   }
 
  private:
+  /// A long row: the warps of a block have a block of elements each at a time.
+  std::optional<RowForm> in_parts() {
+    constexpr int64_t kEach = kBlock / kLanes, kPart = kMostWarps * kBlock;
+    if (kEach * code_ > kMostCode) return {};
+    form_.warps = kMostWarps;
+    form_.each = kEach;
+    form_.parts = static_cast<int>((form_.n + kPart - 1) / kPart);
+    form_.whole = form_.n % kPart == 0;
+    form_.resident = 4;
+    return form_;
+  }
   bool set_length(int64_t n) {
     if (form_.n == 0) form_.n = n;
     return form_.n == n;

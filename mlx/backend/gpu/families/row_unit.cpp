@@ -55,13 +55,18 @@ class RowText {
             "  const int n = static_cast<int>(p.w[0]), left = n - first;\n"
             "  const int64_t rows = p.w[1];\n";
     constants();
+    if (form_.parts)
+      out_ << "  const int start = first;\n  alignas(16) MLX_SHARED unsigned char partials["
+           << 16 * form_.blocks << "];\n";
     out_
         << "  for (int64_t begin = static_cast<int64_t>(" << target.first
         << ") * kRows; begin < rows; begin += static_cast<int64_t>(" << target.step
         << ") * kRows) {\n    const int64_t own = begin + t / (W * kLanes);\n"
            "    const bool there = own < rows;\n    const int64_t line = there ? own : rows - 1;\n";
     numbers();
-    for (size_t k = 0; k < unit_.steps.size(); ++k) step(static_cast<int>(k));
+    const int steps = static_cast<int>(unit_.steps.size());
+    for (int k = 0; k < steps; ++k) form_.parts ? step_of_parts(k) : step(k);
+    if (form_.parts) store_parts();
     store_numbers();
     out_ << "  }\n}\n";
     return target.source("row_unit", out_.str());
@@ -116,16 +121,19 @@ class RowText {
   void begin_arrays(int number) {
     for (int v = 0; v < static_cast<int>(form_.values.size()); ++v) {
       const RowValue& value = form_.values[v];
-      if (!value.is_array || value.first != number) continue;
-      out_ << "    " << type(v) << " a" << v << "[K];\n";
-      if (value.written) continue;
-      row_of(v);
-      const int step = at_.values[v] + 1 + (value.rows.size() == 1 ? 1 : RowWords::kAxes);
-      const std::string by = value.step == 1 ? "" : " * " + word(step);
-      out_ << "    from" << v << " += first" << by << ";\n"
-           << each() << "{\n      a" << v << "[k] = {};\n      if (kWhole || k * kLanes < left) a"
-           << v << "[k] = from" << v << "[k * kLanes" << by << "];\n    }\n";
+      if (value.is_array && value.first == number) begin_array(v);
     }
+  }
+  void begin_array(int v) {
+    const RowValue& value = form_.values[v];
+    out_ << "    " << type(v) << " a" << v << "[K];\n";
+    if (value.written) return;
+    row_of(v);
+    const int step = at_.values[v] + 1 + (value.rows.size() == 1 ? 1 : RowWords::kAxes);
+    const std::string by = value.step == 1 ? "" : " * " + word(step);
+    out_ << "    from" << v << " += first" << by << ";\n"
+         << each() << "{\n      a" << v << "[k] = {};\n      if (kWhole || k * kLanes < left) a"
+         << v << "[k] = from" << v << "[k * kLanes" << by << "];\n    }\n";
   }
 
   /// The values of a step's program at an element.
@@ -143,6 +151,14 @@ class RowText {
     const Step& s = unit_.steps[number];
     begin_arrays(number);
     if (s.op) return reduce(number);
+    compute(number);
+    if (num_elements(s.operands[0].shape) == form_.rows) return;
+    for (size_t o = 0; o < s.program.outputs.size(); ++o)
+      store_array(form_.operands[number][s.n_inputs + o]);
+  }
+  /// The results of an elementwise step.
+  void compute(int number) {
+    const Step& s = unit_.steps[number];
     const auto& operands = form_.operands[number];
     const bool wide = num_elements(s.operands[0].shape) > form_.rows;
     out_ << "    ";
@@ -153,8 +169,6 @@ class RowText {
       out_ << "      " << element(operands[s.n_inputs + o]) << " = v" << s.program.outputs[o]
            << ";\n";
     out_ << "    }\n";
-    if (!wide) return;
-    for (size_t o = 0; o < s.program.outputs.size(); ++o) store_array(operands[s.n_inputs + o]);
   }
   /// The values that a reduction reads, each once.
   std::vector<int> read_by(int number) const {
@@ -188,21 +202,91 @@ class RowText {
     }
     out_ << "  }\n};\n";
   }
-  void reduce(int number) {
+  ReduceForm reduce_form_of(int number) const {
     const Step& s = unit_.steps[number];
-    const auto& attrs = attrs_as<ReduceAttrs>(s.attrs.get());
     const Dtype in = s.program.code.empty() ? s.operands[0].dtype : computed_input(s).dtype;
-    const ReduceForm form = reduce_form(attrs.kind, in, form_.n);
+    return reduce_form(attrs_as<ReduceAttrs>(s.attrs.get()).kind, in, form_.n);
+  }
+  std::string operation(int number) const { return cat(reduce_form_of(number).operation); }
+  /// The function that makes a row's result of its reduction.
+  std::string finish(int number) const {
+    const int to = form_.operands[number][unit_.steps[number].n_inputs];
+    return cat(reduce_form_of(number).finish, "::finish<", type(to), ">");
+  }
+  /// The elements that a reduction combines.
+  std::string elements(int number) const {
     std::string members;
     auto add = [&](const std::string& member) {
       members += (members.empty() ? "" : ", ") + member;
     };
     for (int v : read_by(number)) add(name(v));
     for (size_t c = 0; c < constants_of(number); ++c) add(cat("c", number, "_", c));
-    const int to = form_.operands[number][s.n_inputs];
-    out_ << "    " << name(to) << " = " << form.finish << "::finish<" << type(to)
-         << ">(reduced_row<" << form.operation << ", W, K, " << form_.blocks
-         << ", kWhole>(MLX_HERE first, left, Element" << number << "{" << members << "}), n);\n";
+    return cat("Element", number, "{", members, "}");
+  }
+  void reduce(int number) {
+    out_ << "    " << name(form_.operands[number][unit_.steps[number].n_inputs]) << " = "
+         << finish(number) << "(reduced_row<" << operation(number) << ", W, K, " << form_.blocks
+         << ", kWhole>(MLX_HERE first, left, " << elements(number) << "), n);\n";
+  }
+
+  //--- rows in parts: arrays are computed again for each reduction that depends on them
+
+  /// Marks the steps that some arrays depend on, by their values.
+  std::vector<bool> steps_before(std::vector<int> values) const {
+    std::vector<bool> needed(unit_.steps.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const RowValue& v = form_.values[values[i]];
+      if (!v.is_array || !v.written || needed[v.first]) continue;
+      needed[v.first] = true;
+      const auto& operands = form_.operands[v.first];
+      values.insert(values.end(), operands.begin(),
+                    operands.begin() + unit_.steps[v.first].n_inputs);
+    }
+    return needed;
+  }
+  /// The arrays of a part: inputs, then those that the steps compute.
+  void arrays_of_part(const std::vector<bool>& needed, const std::vector<int>& read) {
+    out_ << "    for (int part = 0; part < " << form_.parts
+         << "; ++part) {\n    const int first = start + part * (W * K * kLanes), left = n - "
+            "first;\n";
+    std::vector<bool> used(form_.values.size());
+    for (int v : read) used[v] = true;
+    for (size_t k = 0; k < needed.size(); ++k)
+      for (int v : form_.operands[k]) used[v] = used[v] || needed[k];
+    for (size_t v = 0; v < used.size(); ++v)
+      if (used[v] && form_.values[v].is_array) begin_array(static_cast<int>(v));
+    for (size_t k = 0; k < needed.size(); ++k)
+      if (needed[k]) compute(static_cast<int>(k));
+  }
+  void step_of_parts(int number) {
+    const Step& s = unit_.steps[number];
+    if (!s.op) {
+      if (num_elements(s.operands[0].shape) <= form_.rows) compute(number);
+      return;
+    }
+    const std::vector<int> read = read_by(number);
+    const std::string op = operation(number);
+    out_ << "    {\n    auto* parts = reinterpret_cast<SharedPointer<" << op
+         << "::A>>(partials);\n";
+    arrays_of_part(steps_before(read), read);
+    out_ << "    const auto x = reduced_block<" << op << ", K, kWhole>(first, left, "
+         << elements(number)
+         << ");\n    const int block = part * W + t / kLanes;\n"
+            "    if (t % kLanes == 0 && block < "
+         << form_.blocks << ") parts[block] = x;\n    }\n    __syncthreads();\n    "
+         << name(form_.operands[number][s.n_inputs]) << " = " << finish(number) << "(counted<" << op
+         << ", " << form_.blocks << ">(parts), n);\n    __syncthreads();\n    }\n";
+  }
+  /// Arrays in memory, after all reductions: they may lie where inputs do.
+  void store_parts() {
+    std::vector<int> stored;
+    for (int v = 0; v < static_cast<int>(form_.values.size()); ++v)
+      if (form_.values[v].is_array && form_.values[v].written && form_.values[v].slot >= 0)
+        stored.push_back(v);
+    if (stored.empty()) return;
+    arrays_of_part(steps_before(stored), {});
+    for (int v : stored) store_array(v);
+    out_ << "    }\n";
   }
 
   std::string pointer(int value) const {

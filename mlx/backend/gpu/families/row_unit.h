@@ -34,6 +34,7 @@ struct RowForm {
   int each = 1;                               ///< elements of a row that a thread has
   int blocks = 1;      ///< of 512 elements, whose results a reduction combines
   bool whole = false;  ///< all threads have as many
+  int parts = 0;       ///< of a row that is read again for each reduction; 0: registers keep it
   int resident = 1;    ///< blocks on a processor, whose registers bound that
 };
 

@@ -140,7 +140,7 @@ struct PackedRun {
   uint32_t words[kWords];
   S scale, bias;
 };
-/// Those from element i on.
+/// A run from element i on.
 template <Packed Mode, int Bits, class S, int N>
 MLX_FN void load_packed(const PackedArguments& p, int shift, int64_t i, bool sixteens,
                         MLX_THREAD PackedRun<Bits, S, N>& to) {

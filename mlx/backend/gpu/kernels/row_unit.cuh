@@ -1,6 +1,7 @@
 // Functions of printed units of rows: W warps of a block have a row, in whose registers it stays
-// between steps. Reductions have the order of reduce.cuh: a warp has one block of 512 elements or
-// several neighbouring ones, a thread the elements `first + 32 k` of these.
+// between steps; a longer one is read again for each reduction. Reductions have the order of
+// reduce.cuh: a warp has one block of 512 elements or several neighbouring ones, a thread the
+// elements `first + 32 k` of these.
 #pragma once
 
 #include "mlx/backend/gpu/kernels/reduce.cuh"
@@ -37,6 +38,22 @@ MLX_FN A of_first_lane(A x) {
   } else {
     return __shfl_sync(~0u, x, 0);
   }
+}
+
+/// The reduction of a warp's block of 512 elements, which its first thread gets. A thread has K of
+/// them, as in reduced_row.
+template <class O, int K, bool Whole, class Element>
+MLX_FN typename O::A reduced_block(int first, int left, Element element) {
+  using A = typename O::A;
+  A x = O::neutral();
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    const A y = O::load(element(k), first + k * kLanes);
+    if (Whole || k * kLanes < left) x = k == 0 ? y : append<O>(x, y);
+  }
+#pragma unroll
+  for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
+  return x;
 }
 
 /// The reduction of a row, which every thread gets. A thread has K elements; `element(k)` is number
