@@ -136,7 +136,7 @@ INSTANCES = {
             *("quantize<Packed::affine, 4, float>", "dequantize<Packed::affine, 4, float, float>"),
         ],
         "PackedProductArguments": [
-            "packed_rows<Packed::affine, 4, float, float, 4, 2>",
+            "packed_rows<Packed::affine, 4, float, float, 4>",
             "packed_product<Packed::mxfp4, 4, uint8_t, float, true>",
         ],
     },

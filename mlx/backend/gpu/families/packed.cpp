@@ -419,7 +419,7 @@ class PackedProduct final : public OpKernel {
     const int64_t rows = p.m <= 1 ? 1 : p.m <= 4 ? 4 : kFewRows;
     kernel_.function =
         packed_kernel("MLX_IN_STEP_KERNEL", "PackedProductArguments",
-                      few ? cat("packed_rows<", types, rows, ", ", rows == 1 ? 4 : 2, ">")
+                      few ? cat("packed_rows<", types, rows, ">")
                           : cat("packed_product<", types, a.transpose ? "true>" : "false>"),
                       device);
     if (num_elements(operands[out_].shape) == 0) return;

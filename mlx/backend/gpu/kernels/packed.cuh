@@ -132,32 +132,20 @@ MLX_FN uint32_t code_of_run(const uint32_t* words, int j) {
   if (shift + Bits > 32) x |= words[bit / 32 + 1] << (32 - shift);
   return x & ((1u << Bits) - 1);
 }
-/// N codes of a group, as they lie in memory, with their scale and bias.
-template <int Bits, class S, int N>
-struct PackedRun {
-  static_assert(N * Bits % 32 == 0);
-  static constexpr int kWords = N * Bits / 32;
-  uint32_t words[kWords];
-  S scale, bias;
-};
-/// A run from element i on.
+/// N elements of a group, from element i on; their codes fill words.
 template <Packed Mode, int Bits, class S, int N>
-MLX_FN void load_packed(const PackedArguments& p, int shift, int64_t i, bool sixteens,
-                        MLX_THREAD PackedRun<Bits, S, N>& to) {
-  load_run<PackedRun<Bits, S, N>::kWords>(memory<const uint32_t>(p.words) + i * Bits / 32, sixteens,
-                                          to.words);
-  to.scale = memory<const S>(p.scales)[i >> shift];
-  if constexpr (Mode == Packed::affine) to.bias = memory<const S>(p.biases)[i >> shift];
-}
-/// M elements of a run, from one on that is known when this is compiled.
-template <Packed Mode, int Bits, class S, int N, int M>
-MLX_FN void unpack(MLX_THREAD const PackedRun<Bits, S, N>& run, int from, float (&to)[M]) {
-  const float scale = unit_of<Mode>(run.scale);
+MLX_FN void unpack_run(const PackedArguments& p, int shift, int64_t i, bool sixteens,
+                       float (&to)[N]) {
+  static_assert(N * Bits % 32 == 0);
+  constexpr int kWords = N * Bits / 32;
+  uint32_t words[kWords];
+  load_run<kWords>(memory<const uint32_t>(p.words) + i * Bits / 32, sixteens, words);
+  const float scale = unit_of<Mode>(memory<const S>(p.scales)[i >> shift]);
   float bias = 0;
-  if constexpr (Mode == Packed::affine) bias = unit_of<Mode>(run.bias);
+  if constexpr (Mode == Packed::affine) bias = unit_of<Mode>(memory<const S>(p.biases)[i >> shift]);
 #pragma unroll
-  for (int j = 0; j < M; ++j) {
-    to[j] = code_value<Mode, Bits>(code_of_run<Bits>(run.words, from + j)) * scale;
+  for (int j = 0; j < N; ++j) {
+    to[j] = code_value<Mode, Bits>(code_of_run<Bits>(words, j)) * scale;
     if constexpr (Mode == Packed::affine) to[j] = to[j] + bias;
   }
 }
@@ -173,10 +161,8 @@ MLX_FN void dequantize(const PackedArguments& p) {
   const bool sixteens = in_sixteens<T>(out);
   for (int64_t i = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kRun; i < p.count;
        i += static_cast<int64_t>(gridDim.x) * kThreads * kRun) {
-    PackedRun<Bits, S, kRun> packed;
-    load_packed<Mode>(p, shift, i, false, packed);
     float run[kRun];
-    unpack<Mode>(packed, 0, run);
+    unpack_run<Mode, Bits, S>(p, shift, i, false, run);
 #pragma unroll
     for (int j = 0; j < kRun; j += kCount) {
       Sixteen<T> some;
@@ -326,18 +312,16 @@ MLX_FN bool operands_of(const PackedProductArguments& p, int64_t product, int64_
   return true;
 }
 
-/// x · w^T of a few rows: a warp has a row of w, a lane a run of codes at a time, and the next
-/// `Ahead` - 1 runs on their way from memory.
-template <Packed Mode, int Bits, class S, class T, int Rows, int Ahead>
+/// x · w^T of a few rows: a warp has a row of w, a lane a run of codes at a time.
+template <Packed Mode, int Bits, class S, class T, int Rows>
 MLX_FN void packed_rows(const PackedProductArguments& p) {
   constexpr int kRun = Mode == Packed::nvfp4 ? 16 : 32;  // within a group
-  constexpr int kStep = 32 * kRun, kPart = 8;            // few registers
-  const int own = static_cast<int>(threadIdx.x) % 32 * kRun, all = static_cast<int>(p.k);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
   const int shift = group_shift(p.w);
   const int64_t step = static_cast<int64_t>(gridDim.x) * (kThreads / 32);
   for (int64_t at = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
        at < p.count * p.n; at += step) {
-    const int64_t product = p.count == 1 ? 0 : at / p.n, column = at - product * p.n;
+    const int64_t product = at / p.n, column = at % p.n;
     int64_t x_at, w_at;
     if (!operands_of(p, product, x_at, w_at)) continue;
     const auto* x = memory<const T>(p.x) + x_at;
@@ -346,39 +330,24 @@ MLX_FN void packed_rows(const PackedProductArguments& p) {
         in_sixteens(memory<const uint32_t>(p.w.words) + first * Bits / 32) &&
         kRun * Bits % 128 == 0;
     const bool x_in_sixteens = in_sixteens(x);
-    PackedRun<Bits, S, kRun> ahead[Ahead];
-    const auto load = [&](int k, MLX_THREAD PackedRun<Bits, S, kRun>& to) {
-      if (k < all) load_packed<Mode>(p.w, shift, first + k, words_in_sixteens, to);
-    };
-#pragma unroll
-    for (int d = 0; d < Ahead - 1; ++d) load(own + d * kStep, ahead[d]);
     float sum[Rows] = {};
-    for (int begin = own; begin < all; begin += Ahead * kStep) {
+    for (int64_t k = lane * kRun; k < p.k; k += 32 * kRun) {
+      float w[kRun];
+      unpack_run<Mode, Bits, S>(p.w, shift, first + k, words_in_sixteens, w);
 #pragma unroll
-      for (int d = 0; d < Ahead; ++d) {
-        const int k = begin + d * kStep;
-        load(k + (Ahead - 1) * kStep, ahead[(d + Ahead - 1) % Ahead]);
-        if (k >= all) break;
+      for (int r = 0; r < Rows; ++r) {
+        if (r >= p.m) break;
+        T of_x[kRun];
+        load_run(x + r * p.k + k, x_in_sixteens, of_x);
 #pragma unroll
-        for (int part = 0; part < kRun; part += kPart) {
-          float w[kPart];
-          unpack<Mode>(ahead[d], part, w);
-#pragma unroll
-          for (int r = 0; r < Rows; ++r) {
-            if (r >= p.m) break;
-            T of_x[kPart];
-            load_run(x + r * p.k + k + part, x_in_sixteens, of_x);
-#pragma unroll
-            for (int j = 0; j < kPart; ++j) sum[r] = ::fmaf(loaded<float>(of_x[j]), w[j], sum[r]);
-          }
-        }
+        for (int j = 0; j < kRun; ++j) sum[r] = ::fmaf(loaded<float>(of_x[j]), w[j], sum[r]);
       }
     }
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
 #pragma unroll
       for (int h = 16; h > 0; h /= 2) sum[r] += __shfl_xor_sync(~0u, sum[r], h);
-      if (threadIdx.x % 32 == 0 && r < p.m)
+      if (lane == 0 && r < p.m)
         memory<T>(p.out)[(product * p.m + r) * p.n + column] = in_memory<T>(sum[r]);
     }
   }

@@ -40,8 +40,8 @@ MLX_FN A of_first_lane(A x) {
   }
 }
 
-/// The reduction of a warp's block of 512 elements, which its first thread gets. A thread has K of
-/// them, as in reduced_row.
+/// The reduction of a warp's block of 512 elements, which its first thread gets. A thread has K
+/// elements; `element(k)` is number `first + 32 k`, and there where 32 k < `left`. Whole: all are.
 template <class O, int K, bool Whole, class Element>
 MLX_FN typename O::A reduced_block(int first, int left, Element element) {
   using A = typename O::A;
@@ -56,25 +56,18 @@ MLX_FN typename O::A reduced_block(int first, int left, Element element) {
   return x;
 }
 
-/// The reduction of a row, which every thread gets. A thread has K elements; `element(k)` is number
-/// `first + 32 k`, and there where 32 k < `left`. Whole: all are there.
+/// The reduction of a row, which every thread gets. A thread has K elements, as of a block.
 template <class O, int W, int K, int Blocks, bool Whole, class Element>
 MLX_FN typename O::A reduced_row(int first, int left, Element element) {
   using A = typename O::A;
   constexpr int kEach = kBlock / kLanes, kOwn = (K + kEach - 1) / kEach;
+  constexpr int kOfBlock = K < kEach ? K : kEach;
   A blocks[kOwn];
 #pragma unroll
   for (int b = 0; b < kOwn; ++b) {
-    A x = O::neutral();
-#pragma unroll
-    for (int j = 0; j < (K < kEach ? K : kEach); ++j) {
-      const int k = b * kEach + j;
-      const A y = O::load(element(k), first + k * kLanes);
-      if (Whole || k * kLanes < left) x = j == 0 ? y : append<O>(x, y);
-    }
-#pragma unroll
-    for (int h = kLanes / 2; h > 0; h /= 2) x = O::combine(x, shuffled_down(x, h));
-    blocks[b] = x;
+    const int begin = b * kEach;
+    blocks[b] = reduced_block<O, kOfBlock, Whole>(first + begin * kLanes, left - begin * kLanes,
+                                                  [&](int k) { return element(begin + k); });
   }
   if constexpr (W == 1) {
     return of_first_lane(counted<O, Blocks>(&blocks[0]));
