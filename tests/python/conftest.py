@@ -102,17 +102,18 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
-def default_device_stays():
-    """A test that changes the default device or its stream would move those after it."""
+def defaults_stay():
+    """A test that changes the default device, its stream or the precision changes later ones."""
     import mlx.core as mx
 
-    device = mx.default_device()
+    device, precision = mx.default_device(), mx.get_matmul_precision()
     stream = mx.default_stream(device)
     yield
-    changed = mx.default_device(), mx.default_stream(device)
+    changed = mx.default_device(), mx.default_stream(device), mx.get_matmul_precision()
     mx.set_default_device(device)
     mx.set_default_stream(stream)
-    assert changed == (device, stream)
+    mx.set_matmul_precision(precision)
+    assert changed == (device, stream, precision)
 
 
 def runs_through_the_cpu(test):

@@ -286,7 +286,7 @@ def test_a_worker_of_the_benchmarks_computes_on_the_gpu():
 
     load_package()
     worker = Worker()
-    before = mx.default_device()
+    before, precision = mx.default_device(), mx.get_matmul_precision()
     try:
         worker.hello("mlx", None, "gpu")
         launches = second_backend.host_driver().mlx_host_launches()
@@ -295,6 +295,7 @@ def test_a_worker_of_the_benchmarks_computes_on_the_gpu():
         assert second_backend.host_driver().mlx_host_launches() >= launches + 4
     finally:
         mx.set_default_device(before)
+        mx.set_matmul_precision(precision)
 
 
 def test_damaged_files_of_the_cache_compile_anew():
