@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "mlx/backend/cpu/allocator.h"
-#include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/item_size.h"
 #include "mlx/backend/cpu/kernels.h"
@@ -316,8 +315,6 @@ void run_rows(ReduceJob& job, double estimate) {
   const bool direct = !job.source && job.reduced.shape.size() == 1 && job.reduced.step() == 1;
   const Reducer& r = job.reducer;
   const int64_t size = job.in_type.size();
-  const bool far = prefetches_within_pages() &&
-                   job.kept.size * job.reduced.size * size >= static_cast<int64_t>(l3_size() / 2);
   const int64_t inner = job.kept.inner(), step = job.kept.step();
   // A tile is a range of outputs along the innermost kept axis.
   const int64_t per_run = (inner + at_most - 1) / at_most, tiles = job.kept.outer() * per_run;
@@ -337,13 +334,13 @@ void run_rows(ReduceJob& job, double estimate) {
           const int64_t elements = std::min(job.chunk, job.reduced.size - e0);
           const int64_t base = job.kept.outer_offset(run) + i0 * step;
           if (direct) {
-            r.rows(job.at(base + e0), step, n, elements, e0, acc.get(), far);
+            r.rows(job.at(base + e0), step, n, elements, e0, acc.get());
           } else if (elements == job.reduced.size && elements <= kPacked / 4) {
             const int64_t at_once = kPacked / elements;
             for (int64_t i = 0; i < n; i += at_once) {
               const int64_t some = std::min(at_once, n - i);
               packer.pack(base + i * step, step, some, 0, elements, buffer);
-              r.rows(buffer, elements, some, elements, 0, acc.get() + i * r.accumulator, false);
+              r.rows(buffer, elements, some, elements, 0, acc.get() + i * r.accumulator);
             }
           } else {
             for (int64_t i = 0; i < n; ++i) {
@@ -351,7 +348,7 @@ void run_rows(ReduceJob& job, double estimate) {
               for (int64_t e = 0; e < elements; e += kPacked) {
                 const int64_t some = std::min(kPacked, elements - e);
                 packer.pack(base + i * step, 0, 1, e0 + e, some, buffer);
-                r.rows(buffer, 0, 1, some, e0 + e, counter.next(), false);
+                r.rows(buffer, 0, 1, some, e0 + e, counter.next());
                 counter.push();
               }
               std::memcpy(acc.get() + i * r.accumulator, counter.result(), r.accumulator);
@@ -532,7 +529,7 @@ void RowReduction::run(const void* in, int64_t stride, int64_t rows, void* out) 
   for (int64_t i = 0; i < rows; i += most) {
     const int64_t some = std::min(most, rows - i);
     reducer_.rows(static_cast<const char*>(in) + i * stride * in_type_.size(), stride, some,
-                  elements_, 0, accumulators, false);
+                  elements_, 0, accumulators);
     finish(reducer_, kind_, in_type_, out_type_, accumulators,
            static_cast<char*>(out) + i * out_type_.size(), some, elements_);
   }

@@ -106,7 +106,7 @@ struct Kernel {
   }
 
   static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first,
-                   void* out, bool) {
+                   void* out) {
     const T* p = static_cast<const T*>(x);
     Pair* o = static_cast<Pair*>(out);
     for (int64_t r = 0; r < count; ++r, p += stride) {

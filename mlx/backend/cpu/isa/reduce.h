@@ -36,10 +36,8 @@ struct Reducer {
   int accumulator;  ///< bytes
   int columns;      ///< maximum number of columns for `cols`
   /// out[i] = reduction of the n > 0 contiguous elements at x + i * stride. `first` is the index of
-  /// x[0] in its row, for argmax. `far`: the elements are in main memory, and are fetched a page
-  /// ahead.
-  void (*rows)(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first, void* out,
-               bool far);
+  /// x[0] in its row, for argmax.
+  void (*rows)(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first, void* out);
   /// out[c] = reduction over r < n of x[offsets[r] + c], c < width, 0 < n <= kReduceBlock. If
   /// `offsets` is null the rows are dense and width <= columns / kReduceLanes.
   void (*cols)(const void* x, const int64_t* offsets, int n, int64_t width, int64_t first,

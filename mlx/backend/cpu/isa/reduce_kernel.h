@@ -67,7 +67,7 @@ struct ReduceBlocks {
     else
       return x;
   }
-  static MLX_FN A tree(Block& b) {
+  static MLX_FN A tree(Block b) {
     if constexpr (M > 1) {
       for (int h = M / 2; h > 0; h /= 2) {
         for (int i = 0; i < h; ++i) b.v[i] = O::combine(b.v[i], b.v[i + h]);
@@ -128,9 +128,22 @@ struct ReduceBlocks {
     return bad;
   }
   /// The kBlock elements from p on.
-  template <class F>
-  static MLX_FN void ordered_block(Block& b, const T* p, F load) {
-    each([&](int i) { b.v[i] = load(p + i * N); });
+  static MLX_FN Block whole_block(const T* p) {
+    Block b;
+    first(b, p);
+    if constexpr (Ordered<O>) {
+      if (ordered_block(b, p)) return b;
+      first(b, p);
+#pragma GCC unroll 1
+      for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
+    } else {
+#pragma GCC unroll 15
+      for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
+    }
+    return b;
+  }
+  /// False if there is a NaN.
+  static MLX_FN bool ordered_block(Block& b, const T* p) {
     auto bad = unordered(b);
     // Rolled up: unrolled it takes minutes to compile.
 #pragma GCC unroll 1
@@ -140,10 +153,7 @@ struct ReduceBlocks {
       bad = bad | unordered(x);
       each([&](int i) { b.v[i] = O::ordered(b.v[i], x.v[i]); });
     }
-    if (!v_any(bad)) return;
-    first(b, p);
-#pragma GCC unroll 1
-    for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
+    return !v_any(bad);
   }
   // The i-th register of the first n elements, padded with the neutral element.
   static __attribute__((noinline)) R load_some(const T* p, int64_t n, int i) {
@@ -186,8 +196,8 @@ struct ReduceBlocks {
 template <class O>
 struct Kernel : ReduceBlocks<O> {
   using Blocks = ReduceBlocks<O>;
-  using Blocks::chain, Blocks::each, Blocks::load, Blocks::load_few, Blocks::M, Blocks::N,
-      Blocks::ordered_block, Blocks::short_block, Blocks::store_few, Blocks::tree;
+  using Blocks::chain, Blocks::load, Blocks::load_few, Blocks::N, Blocks::short_block,
+      Blocks::store_few, Blocks::tree, Blocks::whole_block;
   using typename Blocks::A, typename Blocks::Block, typename Blocks::R, typename Blocks::T;
   static constexpr int kColumns = kReduceRowBytes / sizeof(A), kStreams = 4;
 
@@ -212,39 +222,12 @@ struct Kernel : ReduceBlocks<O> {
     }
   };
 
-  // A second copy of the loop, for dtypes that often have long rows.
-  static constexpr bool kFar = sizeof(T) >= 4 || is_float_v<A>;
-  // `Far`: the row is in main memory.
-  template <bool Far>
+  // One block after the other: the hardware prefetches one stream per page, and half as much where
+  // blocks of a page are read in turns.
   static A long_row(const T* p, int64_t n) {
-    constexpr int64_t kAhead = 4096 / sizeof(T);
-    auto load = [](const T* q) MLX_INLINED {
-      if constexpr (Far) __builtin_prefetch(q + kAhead, 0, 2);
-      return Blocks::load(q);
-    };
-    auto first = [&](Block& b, const T* q)
-                     MLX_INLINED { each([&](int i) { b.v[i] = load(q + i * N); }); };
-    auto add = [&](Block& b, const T* q) MLX_INLINED {
-      each([&](int i) { b.v[i] = O::combine(b.v[i], load(q + i * N)); });
-    };
     Counter counter;
-    for (; n >= 2 * kBlock; p += 2 * kBlock, n -= 2 * kBlock) {
-      Block a, b;
-      if constexpr (Ordered<O>) {
-        ordered_block(a, p, load);
-        ordered_block(b, p + kBlock, load);
-      } else {
-        first(a, p);
-        first(b, p + kBlock);
-        for (int d = 1; d < kDepth; ++d) {
-          add(a, p + d * kLanes);
-          add(b, p + kBlock + d * kLanes);
-        }
-      }
-      counter.push(tree(a));
-      counter.push(tree(b));
-    }
-    for (; n > 0; p += kBlock, n -= kBlock) counter.push(short_block(p, n < kBlock ? n : kBlock));
+    for (; n >= kBlock; p += kBlock, n -= kBlock) counter.push(tree(whole_block(p)));
+    if (n > 0) counter.push(short_block(p, n));
     return counter.result();
   }
 
@@ -269,12 +252,11 @@ struct Kernel : ReduceBlocks<O> {
     typename W::A wide[kRows];
     for (int64_t i = 0; i < count; i += kRows) {
       const int64_t some = count - i < kRows ? count - i : kRows;
-      Kernel<W>::rows(p + i * stride, stride, some, n, 0, wide, false);
+      Kernel<W>::rows(p + i * stride, stride, some, n, 0, wide);
       for (int64_t k = 0; k < some; ++k) out[i + k] = static_cast<A>(wide[k]);
     }
   }
-  static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out,
-                   bool far) {
+  static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t, void* out) {
     const T* p = static_cast<const T*>(x);
     A* o = static_cast<A*>(out);
     if constexpr (sizeof(A) < 4) {
@@ -296,9 +278,8 @@ struct Kernel : ReduceBlocks<O> {
       }
       return;
     }
-    auto row = far ? long_row<kFar> : long_row<false>;
     for (int64_t i = 0; i < count; ++i, p += stride)
-      o[i] = n <= kBlock ? short_block(p, n) : row(p, n);
+      o[i] = n <= kBlock ? short_block(p, n) : long_row(p, n);
   }
 
   // One lane of a block over all columns: rows lane, lane + 32, …
