@@ -5,6 +5,7 @@
 #include "mlx/backend/cpu/reduce.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -557,6 +558,11 @@ void reduce(const View& in, Reduction kind, const std::vector<int>& axes, const 
     job.reducer.fill(nothing.get(), job.kept.size);
     return finish(job.reducer, kind, job.in_type, job.out_type, nothing.get(), job.out,
                   job.kept.size, 0);
+  }
+  const bool position = kind == Reduction::argmax || kind == Reduction::argmin;
+  if (position && job.reduced.size == 1) {
+    std::memset(job.out, 0, static_cast<size_t>(job.kept.size * job.out_type.size()));
+    return;
   }
   job.kept.collapse();
   job.reduced.collapse();

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <numeric>
 
 #include "mlx/backend/common/odometer.h"
+#include "mlx/backend/cpu/copy.h"
 #include "mlx/backend/cpu/kernels.h"
 #include "mlx/backend/cpu/radix.h"
 #include "mlx/backend/cpu/search.h"
@@ -357,6 +359,7 @@ void run_sort(const KernelArgs& args) {
   const View &in = args.in[0], &out = args.out[0];
   if (out.size() == 0) return;
   const SortLines lines(in, out, a.axis);
+  if (lines.n == 1) return copy_strided(in, out);
   dispatch(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (is_complex(TypeToDtype<T>::value)) {
@@ -389,6 +392,10 @@ void run_argsort(const KernelArgs& args) {
   if (out.size() == 0) return;
   const SortLines lines(in, out, a.axis);
   uint32_t* positions = out.as<uint32_t>();
+  if (lines.n == 1) {
+    std::memset(positions, 0, static_cast<size_t>(out.size()) * sizeof(uint32_t));
+    return;
+  }
   dispatch(in.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const T* x = in.as<T>();

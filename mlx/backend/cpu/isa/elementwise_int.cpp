@@ -3,6 +3,11 @@
 
 namespace mlx::core::cpu::MLX_ISA {
 
+template void choose<uint8_t>(const void* const*, void*, int64_t);
+template void choose<uint16_t>(const void* const*, void*, int64_t);
+template void choose<uint32_t>(const void* const*, void*, int64_t);
+template void choose<uint64_t>(const void* const*, void*, int64_t);
+
 constinit const TileFn* const bool_tiles = Tiles<Val::bool_, bool>::table;
 constinit const TileFn* const uint8_tiles = Tiles<Val::uint8, uint8_t>::table;
 constinit const TileFn* const uint16_tiles = Tiles<Val::uint16, uint16_t>::table;

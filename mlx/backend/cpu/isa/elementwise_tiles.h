@@ -260,6 +260,12 @@ void choose(const void* const* in, void* out, int64_t n) {
     o[i] = c[i] ? x : y;
   }
 }
+// Compiled once, in elementwise_int.cpp: other files are compiled at a level that leaves plain
+// loops scalar, and the linker would keep one of all copies.
+extern template void choose<uint8_t>(const void* const*, void*, int64_t);
+extern template void choose<uint16_t>(const void* const*, void*, int64_t);
+extern template void choose<uint32_t>(const void* const*, void*, int64_t);
+extern template void choose<uint64_t>(const void* const*, void*, int64_t);
 
 // A: how a dtype is stored and computed (Float32 ... Bfloat16), or a plain type.
 template <class A>
