@@ -46,8 +46,9 @@ array in_range(Arrays parts, const AxisList& axes, bool keepdims, Stream s, F f)
   if (scaled) {
     array size = abs(parts[0], s);
     for (size_t i = 1; i < parts.size(); ++i) size = maximum(size, abs(parts[i], s), s);
-    const array scale = scales_of(size, axes, s);
-    for (array& x : parts) x = divide(x, scale, s);
+    // Powers of two from 2^-1022 on, whose reciprocals are exact.
+    const array scale = scales_of(size, axes, s), inverse = divide(array(1.0, float64), scale, s);
+    for (array& x : parts) x = multiply(x, inverse, s);
     out = multiply(f(parts), scale, s);
   } else {
     out = f(parts);

@@ -86,7 +86,7 @@ template <int N, class T>
 void copy_columns(const T* src, int64_t src_wide, int64_t src_narrow, T* dst, int64_t dst_wide,
                   int64_t dst_narrow, int64_t n) {
   for (int64_t i = 0; i < n; ++i, src += src_wide, dst += dst_wide)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int j = 0; j < N; ++j) dst[j * dst_narrow] = src[j * src_narrow];
 }
 
@@ -100,6 +100,8 @@ void copy_piece(const CopyLayout& w, size_t narrow, size_t wide, const T* src, T
       return copy_columns<3>(src, sw, sn, dst, dw, dn, n);
     case 4:
       return copy_columns<4>(src, sw, sn, dst, dw, dn, n);
+    case 8:
+      return copy_columns<8>(src, sw, sn, dst, dw, dn, n);
     default:
       for (int64_t i = 0; i < w.shape[narrow]; ++i) copy_row(src + i * sn, sw, dst + i * dn, dw, n);
   }
@@ -301,7 +303,9 @@ void run(const CopyLayout& w, const void* src, void* dst) {
     bool dense = w.dst[last] == 1 && w.src[last] == 1;
     if (w.shape[last] <= (dense ? 4 : kNarrow) && w.shape[last] < w.shape[last - 1])
       return copy_narrow(w, last, last - 1, s, d);
-    if (w.shape[last - 1] <= kNarrow && !dense && w.src[last] != 0)
+    // Few long rows go together if their elements share lines of the source.
+    const bool shares = std::abs(w.src[last - 1]) < std::abs(w.src[last]);
+    if (w.shape[last - 1] <= kNarrow && !dense && shares)
       return copy_narrow(w, last - 1, last, s, d);
     constexpr int64_t item = sizeof(T);
     if (dense && w.shape[last] * item <= kShortRowBytes)

@@ -324,7 +324,7 @@ void run_rows(ReduceJob& job, double estimate) {
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
         std::unique_ptr<char[]> acc(new char[at_most * r.accumulator]);
-        constexpr int64_t kPacked = 8 * kReduceBlock;
+        const int64_t kPacked = (16384 / size) / kReduceBlock * kReduceBlock;
         Packer packer(job);
         std::optional<Scratch> packed;
         char* buffer = direct ? nullptr : packed.emplace(kPacked * size).get<char>();

@@ -67,7 +67,7 @@ struct ReduceBlocks {
     else
       return x;
   }
-  static MLX_FN A tree(Block b) {
+  static MLX_FN A tree(Block& b) {
     if constexpr (M > 1) {
       for (int h = M / 2; h > 0; h /= 2) {
         for (int i = 0; i < h; ++i) b.v[i] = O::combine(b.v[i], b.v[i + h]);
@@ -134,12 +134,10 @@ struct ReduceBlocks {
     if constexpr (Ordered<O>) {
       if (ordered_block(b, p)) return b;
       first(b, p);
-#pragma GCC unroll 1
-      for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
-    } else {
-#pragma GCC unroll 15
-      for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
     }
+    // Rolled up: compilers would read columns of an unrolled block of integers one after the other.
+#pragma GCC unroll 1
+    for (int d = 1; d < kDepth; ++d) add(b, p + d * kLanes);
     return b;
   }
   /// False if there is a NaN.
@@ -226,7 +224,10 @@ struct Kernel : ReduceBlocks<O> {
   // blocks of a page are read in turns.
   static A long_row(const T* p, int64_t n) {
     Counter counter;
-    for (; n >= kBlock; p += kBlock, n -= kBlock) counter.push(tree(whole_block(p)));
+    for (; n >= kBlock; p += kBlock, n -= kBlock) {
+      Block b = whole_block(p);
+      counter.push(tree(b));
+    }
     if (n > 0) counter.push(short_block(p, n));
     return counter.result();
   }

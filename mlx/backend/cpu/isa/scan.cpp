@@ -254,6 +254,16 @@ struct Kernel {
       for (int k = 0; k < n; ++k) to[k * to_stride] = from[k * from_stride];
     }
   }
+  // Row after row: the processor overlaps short ones without buffers.
+  static constexpr int64_t kShortRow = 8;
+  static void short_row(const T* x, T* y, int64_t n, int64_t x_stride, int64_t y_stride) {
+    State a = O::start();
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < n; ++i) {
+      a = O::step(a, widened(x[i * x_stride]));
+      narrow(O::value(a), y[i * y_stride]);
+    }
+  }
   // A scan without the element itself is one with it, a place later and from the start.
   static void rows(const void* const* x, void* const* y, int count, int64_t n, int64_t x_stride,
                    int64_t y_stride, bool inclusive) {
@@ -266,6 +276,11 @@ struct Kernel {
       }
       y = later;
       --n;
+    }
+    if (n <= kShortRow) {
+      for (int r = 0; r < count; ++r)
+        short_row(static_cast<const T*>(x[r]), static_cast<T*>(y[r]), n, x_stride, y_stride);
+      return;
     }
     if constexpr (kInRegisters && !is_float_v<A>) {
       if (x_stride == 1 && y_stride == 1) {
