@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "mlx/backend/cpu/allocator.h"
+#include "mlx/backend/cpu/cpu_info.h"
 #include "mlx/backend/cpu/fused.h"
 #include "mlx/backend/cpu/item_size.h"
 #include "mlx/backend/cpu/kernels.h"
@@ -402,6 +403,8 @@ class ColumnReader {
         pack_(gather_rows_of(job.in_type.size())) {
     if (!in_place_) memory_.emplace(kReduceBlock * width * job.in_type.size());
     if (job.source) reader_.emplace(*job.source);
+    const int64_t bytes = job.kept.size * job.reduced.size * job.in_type.size();
+    far_ = in_place_ && prefetches_within_pages() && bytes > static_cast<int64_t>(l3_size() / 2);
     is_narrow_ = job.kept.step() == 1 && width == job.kept.inner() &&
                  width * kReduceLanes <= job.reducer.columns && job.reduced.shape.size() == 1 &&
                  job.reduced.step() == width;
@@ -419,7 +422,7 @@ class ColumnReader {
       from = block;
       for (int i = 0; i < rows; ++i) offsets_[i] = i * n;
     }
-    job_.reducer.cols(from, is_narrow_ ? nullptr : offsets_, rows, n, first, out);
+    job_.reducer.cols(from, is_narrow_ ? nullptr : offsets_, rows, n, first, out, far_);
   }
 
  private:
@@ -434,7 +437,7 @@ class ColumnReader {
   }
 
   const ReduceJob& job_;
-  bool in_place_, is_narrow_;
+  bool in_place_, is_narrow_, far_;
   GatherRows pack_;
   int64_t offsets_[kReduceBlock];
   std::optional<Scratch> memory_;

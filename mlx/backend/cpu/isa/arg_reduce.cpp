@@ -131,7 +131,7 @@ struct Kernel {
 
   // Sixteen rows at a time; the best value of each column stays in registers.
   static void cols(const void* x, const int64_t* offsets, int n, int64_t width, int64_t first,
-                   void* out) {
+                   void* out, bool) {
     const T* p = static_cast<const T*>(x);
     Pair* o = static_cast<Pair*>(out);
     int64_t dense[kReduceBlock];

@@ -39,9 +39,10 @@ struct Reducer {
   /// x[0] in its row, for argmax.
   void (*rows)(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first, void* out);
   /// out[c] = reduction over r < n of x[offsets[r] + c], c < width, 0 < n <= kReduceBlock. If
-  /// `offsets` is null the rows are dense and width <= columns / kReduceLanes.
+  /// `offsets` is null the rows are dense and width <= columns / kReduceLanes. `far`: the elements
+  /// are in main memory, and are prefetched.
   void (*cols)(const void* x, const int64_t* offsets, int n, int64_t width, int64_t first,
-               void* out);
+               void* out, bool far);
   /// into[i] = combine(into[i], from[i]).
   void (*merge)(void* into, const void* from, int64_t n);
   /// The result for empty input.

@@ -284,15 +284,17 @@ struct Kernel : ReduceBlocks<O> {
   }
 
   // One lane of a block over all columns: rows lane, lane + 32, …
-  static void lane(const T* x, const int64_t* offsets, int n, int lane, int64_t width, A* out) {
+  static void lane(const T* x, const int64_t* offsets, int n, int lane, int64_t width, A* out,
+                   bool far) {
     const T* row[kDepth];
     int depth = 0;
     for (int r = lane; r < n; r += kLanes) row[depth++] = x + offsets[r];
-    columns_of(row, depth, width, out);
+    columns_of(row, depth, width, out, far);
   }
   // Rows combined from first to last, a few at a time: too many concurrent streams defeat the
-  // caches.
-  static void columns_of(const T* const* row, int depth, int64_t width, A* out) {
+  // caches. `far`: they are in main memory, on pages that the hardware does not foresee, and are
+  // fetched while the rows before them are combined.
+  static void columns_of(const T* const* row, int depth, int64_t width, A* out, bool far) {
     for (int d0 = 0; d0 < depth; d0 += kStreams) {
       const int some = depth - d0 < kStreams ? depth - d0 : kStreams;
       // The first register is the previous result.
@@ -301,14 +303,22 @@ struct Kernel : ReduceBlocks<O> {
         return chain([&](int d) { return d ? read(row[d0 + d - 1]) : so_far(); }, some + 1);
       };
       int64_t c = 0;
+      const T* const* ahead = far && d0 + 2 * kStreams <= depth ? row + d0 + kStreams : nullptr;
+      auto fetch = [&](int64_t c) MLX_INLINED {
+        for (int d = 0; ahead && d < kStreams; ++d) __builtin_prefetch(ahead[d] + c, 0, 2);
+      };
       if (d0 == 0 && some == kStreams) {
-        for (; c + N <= width; c += N)
+        for (; c + N <= width; c += N) {
+          fetch(c);
           chain([&](int d) { return load(row[d] + c); }, kStreams).store(out + c);
+        }
       } else if (some == kStreams) {
         const T* const* next = row + d0 - 1;
-        for (; c + N <= width; c += N)
+        for (; c + N <= width; c += N) {
+          fetch(c);
           chain([&](int d) { return d ? load(next[d] + c) : raw_load<R>(out + c); }, kStreams + 1)
               .store(out + c);
+        }
       }
       for (; c + N <= width; c += N)
         combined([&](const T* p) { return load(p + c); }, [&] { return raw_load<R>(out + c); })
@@ -340,13 +350,13 @@ struct Kernel : ReduceBlocks<O> {
   using Buffers = A (*)[kColumns];
   // Lanes congruent to `l` modulo 2^level, of those that have elements.
   static MLX_SINGLE_COPY void lanes(const T* x, const int64_t* offsets, int n, int level, int l,
-                                    int64_t width, A* out, Buffers spare) {
-    if (level == 5) return lane(x, offsets, n, l, width, out);
+                                    int64_t width, A* out, Buffers spare, bool far) {
+    if (level == 5) return lane(x, offsets, n, l, width, out, far);
     if (n <= l + (4 << level) && n <= kLanes) return few_rows(x, offsets, n, level, l, width, out);
-    lanes(x, offsets, n, level + 1, l, width, out, spare);
+    lanes(x, offsets, n, level + 1, l, width, out, spare, far);
     const int other = l + (1 << level);
     if (other < n) {
-      lanes(x, offsets, n, level + 1, other, width, spare[level], spare);
+      lanes(x, offsets, n, level + 1, other, width, spare[level], spare, far);
       merge(out, spare[level], width);
     }
   }
@@ -356,11 +366,11 @@ struct Kernel : ReduceBlocks<O> {
     const T* row[kDepth];
     const int whole = n / kLanes;
     for (int d = 0; d < whole; ++d) row[d] = x + d * kLanes * width;
-    if (whole) columns_of(row, whole, kLanes * width, all);
+    if (whole) columns_of(row, whole, kLanes * width, all, false);
     if (const int64_t rest = n % kLanes * width) {
       const T* last = x + whole * kLanes * width;
       alignas(64) A tail[kColumns];
-      columns_of(&last, 1, rest, whole ? tail : all);
+      columns_of(&last, 1, rest, whole ? tail : all, false);
       if (whole) merge(all, tail, rest);
     }
     int64_t valid = (n < kLanes ? n : kLanes) * width;
@@ -372,11 +382,11 @@ struct Kernel : ReduceBlocks<O> {
     }
     __builtin_memcpy(out, all, static_cast<size_t>(width) * sizeof(A));
   }
-  static void cols(const void* x, const int64_t* offsets, int n, int64_t width, int64_t,
-                   void* out) {
+  static void cols(const void* x, const int64_t* offsets, int n, int64_t width, int64_t, void* out,
+                   bool far) {
     if (!offsets) return narrow(static_cast<const T*>(x), n, width, static_cast<A*>(out));
     alignas(64) A spare[5][kColumns];
-    lanes(static_cast<const T*>(x), offsets, n, 0, 0, width, static_cast<A*>(out), spare);
+    lanes(static_cast<const T*>(x), offsets, n, 0, 0, width, static_cast<A*>(out), spare, far);
   }
 
   static void merge(void* into, const void* from, int64_t n) {
