@@ -16,8 +16,8 @@ inline void copy_bytes(void* dst, const void* src, int64_t bytes) {
     loaded_kernels().copy(dst, src, bytes);
 }
 
-/// Bytes of a row for which a call of a copy takes as long as the copy.
-inline constexpr int64_t kShortRowBytes = 256;
+/// Bytes of a row up to which copies of constant length, one beside the other, are faster than a call.
+inline constexpr int64_t kShortRowBytes = 2048;
 
 /// Copies rows of `bytes` > 0 bytes on the calling thread; steps in bytes. For short rows.
 void copy_rows_of_bytes(const char* src, int64_t src_step, char* dst, int64_t dst_step,
