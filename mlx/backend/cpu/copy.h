@@ -16,7 +16,8 @@ inline void copy_bytes(void* dst, const void* src, int64_t bytes) {
     loaded_kernels().copy(dst, src, bytes);
 }
 
-/// Bytes of a row up to which copies of constant length, one beside the other, are faster than a call.
+/// Bytes of a row up to which copies of constant length, one beside the other, are faster than a
+/// call.
 inline constexpr int64_t kShortRowBytes = 2048;
 
 /// Copies rows of `bytes` > 0 bytes on the calling thread; steps in bytes. For short rows.
