@@ -91,9 +91,13 @@ array finite_numbers(const array& a, double nan, std::optional<double> posinf,
                          : t == bfloat16 ? 0x1.fep127
                          : t == float32  ? std::numeric_limits<float>::max()
                                          : std::numeric_limits<double>::max();
-  array out = where(isnan(a, s), constant(nan, t), a, s);
-  out = where(isposinf(a, s), constant(posinf.value_or(largest), t), out, s);
-  return where(isneginf(a, s), constant(neginf.value_or(-largest), t), out, s);
+  array out = a;
+  // The limits are the first operands: elements equal to them keep their cotangents.
+  if (!neginf) out = maximum(constant(-largest, t), out, s);
+  if (!posinf) out = minimum(constant(largest, t), out, s);
+  if (neginf) out = where(isneginf(a, s), constant(*neginf, t), out, s);
+  if (posinf) out = where(isposinf(a, s), constant(*posinf, t), out, s);
+  return where(isnan(a, s), constant(nan, t), out, s);
 }
 
 array sort_descending(const array& a, int axis, StreamOrDevice s) {
