@@ -108,3 +108,19 @@ def test_ends_of_rows_are_not_assembled_in_memory():
     ends = functions_of("10columns_of|9load_some|11short_block|11Tridiagonal|14sort_registers")
     assert len(ends) > 100
     assert [name for name, code in ends.items() if assembled(code)] == []
+
+
+@needs_the_code
+def test_plain_loops_of_integers_are_vectors():
+    """Files whose loops are vectors already are compiled at a level that leaves plain loops scalar,
+    and of the copies of a function in several files the linker keeps one."""
+    if any(name.startswith(("__tsan", "__asan")) for name in functions_of_library()):
+        pytest.skip("a library with a sanitizer, without optimizations")
+    loops = functions_of(r"cpu(4avx2|6avx512)6(choose|scalarI\w+Li[12]E)I?[bhtjmasil]EEvPKPKvPvl")
+    assert len(loops) > 300
+    constants = "imag|isfinite|isinf|isnan|isneginf|isposinf"
+    calls = "gcd|power|floor_divide|remainder"  # or divisions of 64 bits
+    other = re.compile(rf"bodies\d+({constants}|{calls})E|shiftELi2EbE")
+    scalar = [n for n, code in loops.items() if not re.search(r"%[yz]mm", "\n".join(code))]
+    assert [name for name in scalar if not other.search(name)] == []
+    assert sum("6choose" in name for name in loops) == 8
