@@ -76,6 +76,21 @@ def test_triangles(shape, k):
     same(mx.tri(*shape, k), np.tri(*shape, k, dtype=np.float32))
 
 
+@pytest.mark.parametrize("length", [2, 3, 7, 10, 39, 40, 41])
+@pytest.mark.parametrize("dtype", [t for t in DTYPES if t not in ("bool", "complex64")])
+def test_positions_in_short_rows(dtype, length):
+    x, a = numbers(dtype, 2, 101, length)
+    for _ in range(2):
+        for axis in (-1, 0, 1):
+            same(mx.argmax(a, axis), x.argmax(axis).astype(np.uint32))
+            same(mx.argmin(a, axis), x.argmin(axis).astype(np.uint32))
+        same(mx.argmax(a[:, ::2], -1), x[:, ::2].argmax(-1).astype(np.uint32))
+        same(mx.argmax(a[..., ::-1], -1), x[..., ::-1].argmax(-1).astype(np.uint32))
+        if x.dtype.kind == "f":  # the first NaN wins
+            x[:, ::3, length // 2] = x[0, 5] = np.nan
+            a = mx.array(x)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "int64", "complex64"])
 def test_reductions_beyond_the_caches(dtype):
     x, a = numbers(dtype, *FAR)

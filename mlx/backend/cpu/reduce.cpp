@@ -325,10 +325,11 @@ void run_rows(ReduceJob& job, double estimate) {
       tiles * job.chunks, 1,
       [&](int64_t begin, int64_t end) {
         std::unique_ptr<char[]> acc(new char[at_most * r.accumulator]);
-        const int64_t kPacked = (16384 / size) / kReduceBlock * kReduceBlock;
+        // Whole blocks that leave room in the first-level cache for what they are computed from.
+        const int64_t packed_size = 16384 / size;
         Packer packer(job);
         std::optional<Scratch> packed;
-        char* buffer = direct ? nullptr : packed.emplace(kPacked * size).get<char>();
+        char* buffer = direct ? nullptr : packed.emplace(packed_size * size).get<char>();
         SumCounter counter(r, 1);
         for (int64_t t = begin; t < end; ++t) {
           const int64_t c = t / tiles, run = t % tiles / per_run, i0 = t % per_run * at_most;
@@ -337,8 +338,8 @@ void run_rows(ReduceJob& job, double estimate) {
           const int64_t base = job.kept.outer_offset(run) + i0 * step;
           if (direct) {
             r.rows(job.at(base + e0), step, n, elements, e0, acc.get());
-          } else if (elements == job.reduced.size && elements <= kPacked / 4) {
-            const int64_t at_once = kPacked / elements;
+          } else if (elements == job.reduced.size && elements <= packed_size / 4) {
+            const int64_t at_once = packed_size / elements;
             for (int64_t i = 0; i < n; i += at_once) {
               const int64_t some = std::min(at_once, n - i);
               packer.pack(base + i * step, step, some, 0, elements, buffer);
@@ -347,8 +348,8 @@ void run_rows(ReduceJob& job, double estimate) {
           } else {
             for (int64_t i = 0; i < n; ++i) {
               counter.clear();
-              for (int64_t e = 0; e < elements; e += kPacked) {
-                const int64_t some = std::min(kPacked, elements - e);
+              for (int64_t e = 0; e < elements; e += packed_size) {
+                const int64_t some = std::min(packed_size, elements - e);
                 packer.pack(base + i * step, 0, 1, e0 + e, some, buffer);
                 r.rows(buffer, 0, 1, some, e0 + e, counter.next());
                 counter.push();

@@ -105,11 +105,43 @@ struct Kernel {
     return i + l;
   }
 
+  // Short rows, as many as fill a register, are transposed to columns. Returns how many.
+  static constexpr int64_t kShort = 40;
+  static int64_t short_rows(const T* p, int64_t stride, int64_t count, int64_t n, int64_t first,
+                            Pair* out) {
+    int64_t done = 0;
+    if constexpr (!is_complex_v<A>) {
+      using V = Vec<A>;
+      using I = typename V::Int;
+      constexpr int N = V::N;
+      alignas(64) T columns[kShort * N];
+      for (; done + N <= count; done += N, p += N * stride) {
+        for (int r = 0; r < N; ++r)
+          for (int64_t k = 0; k < n; ++k) columns[k * N + r] = p[r * stride + k];
+        V best = load_as<A>(columns);
+        I at(typename I::elem(0));
+        for (int64_t k = 1; k < n; ++k) {
+          const V y = load_as<A>(columns + k * N);
+          const auto better = beats<Largest>(y, best);
+          best = v_select(better, y, best);
+          at = v_select(better, I(static_cast<typename I::elem>(k)), at);
+        }
+        A values[N];
+        typename I::elem positions[N];
+        best.store(values);
+        at.store(positions);
+        for (int r = 0; r < N; ++r) out[done + r] = {values[r], positions[r] + first};
+      }
+    }
+    return done;
+  }
+
   static void rows(const void* x, int64_t stride, int64_t count, int64_t n, int64_t first,
                    void* out) {
     const T* p = static_cast<const T*>(x);
     Pair* o = static_cast<Pair*>(out);
-    for (int64_t r = 0; r < count; ++r, p += stride) {
+    int64_t r = n <= kShort ? short_rows(p, stride, count, n, first, o) : 0;
+    for (p += r * stride; r < count; ++r, p += stride) {
       for (int64_t i = 0; i < n; i += kPiece) {
         Pair best = piece(p + i, n - i < kPiece ? n - i : kPiece);
         best.index += i + first;

@@ -220,8 +220,8 @@ struct Kernel : ReduceBlocks<O> {
     }
   };
 
-  // One block after the other: the hardware prefetches one stream per page, and half as much where
-  // blocks of a page are read in turns.
+  // One block after the other: the hardware follows one stream in a page, and loses it where two
+  // blocks are read in turns.
   static A long_row(const T* p, int64_t n) {
     Counter counter;
     for (; n >= kBlock; p += kBlock, n -= kBlock) {

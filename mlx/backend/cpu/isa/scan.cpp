@@ -254,7 +254,7 @@ struct Kernel {
       for (int k = 0; k < n; ++k) to[k * to_stride] = from[k * from_stride];
     }
   }
-  // Row after row: the processor overlaps short ones without buffers.
+  // Without buffers: the processor works on several short rows at once.
   static constexpr int64_t kShortRow = 8;
   static void short_row(const T* x, T* y, int64_t n, int64_t x_stride, int64_t y_stride) {
     State a = O::start();
