@@ -23,11 +23,15 @@ struct Same<R (*)(A...), S (*)(B...)> {
 #define CHECK(name, symbol, parameters) \
   static_assert(Same<decltype(mlx::core::cuda::Driver::name), decltype(&::symbol)>::value, #symbol);
 MLX_CUDA_FUNCTIONS(CHECK)
+MLX_CUDA_NEWER_FUNCTIONS(CHECK)
 
 using namespace mlx::core;
 static_assert(sizeof(cuda::KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
 static_assert(offsetof(cuda::KernelNode, arguments) ==
               offsetof(CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
+static_assert(sizeof(cuda::EdgeData) == sizeof(CUgraphEdgeData));
+static_assert(CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC == cuda::kProgrammatic.from_port);
+static_assert(CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC == cuda::kProgrammatic.type);
 static_assert(CU_STREAM_CAPTURE_MODE_RELAXED == cuda::kRelaxedCapture);
 static_assert(CUDA_ERROR_OUT_OF_MEMORY == cuda::kOutOfMemory);
 static_assert(CUDA_ERROR_NOT_READY == cuda::kNotReady);

@@ -42,8 +42,10 @@ __attribute__((visibility("default"))) thread_local MlxIndex threadIdx, blockIdx
 struct Function {
   void (*kernel)(const void*);
   bool in_step;  // its threads meet at barriers
+  bool early;
   void* context;
 };
+bool begins_early(const Function* f) { return f->early; }
 
 namespace {
 
@@ -519,9 +521,10 @@ EXPORT int64_t mlx_host_modules() { return modules; }
 EXPORT int cuModuleGetFunction(Function** f, Module* m, const char* name) {
   void* kernel = dlsym(m->library, name);
   if (!kernel) return kInvalidHandle;
-  const bool in_step = dlsym(m->library, (std::string(name) + "_in_step").c_str());
+  auto is = [&](const char* what) { return dlsym(m->library, (std::string(name) + what).c_str()); };
   std::lock_guard lock(m->mutex);
-  const Function found{reinterpret_cast<void (*)(const void*)>(kernel), in_step, m->context};
+  const Function found{reinterpret_cast<void (*)(const void*)>(kernel), is("_in_step") != nullptr,
+                       is("_early") != nullptr, m->context};
   *f = &m->functions.emplace(name, found).first->second;
   return kSuccess;
 }
@@ -548,17 +551,17 @@ int check_launch(const Function* f, MlxIndex grid, MlxIndex block, unsigned shar
   if (device_status != kSuccess) return device_status;
   return fails_now(kFailLaunch) ? kLaunchFailed : kSuccess;
 }
-void push_kernel(const Function* f, MlxIndex grid, MlxIndex block, Stream* s,
-                 std::vector<unsigned long long> arguments) {
+std::function<void()> kernel_work(const Function* f, MlxIndex grid, MlxIndex block,
+                                  std::vector<unsigned long long> arguments) {
   ++launches;
   for (auto& w : arguments)
     if (marked(w)) w &= ~kMarkBits;
-  named(s)->push([=, k = *f, arguments = std::move(arguments)] {
+  return [=, k = *f, arguments = std::move(arguments)] {
     if (run_kernel(k, grid, block, arguments.data())) return;
     std::fprintf(stderr, "host driver: threads of a block wait at different barriers\n");
     ++faults;
     device_status = kLaunchFailed;
-  });
+  };
 }
 EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, Stream* s, void** parameters,
@@ -574,7 +577,7 @@ EXPORT int cuLaunchKernel(Function* f, unsigned gx, unsigned gy, unsigned gz, un
     const auto* words = static_cast<const unsigned long long*>(parameters[0]);
     arguments.assign(words, words + words[-1]);
   }
-  push_kernel(f, {gx, gy, gz}, {bx, by, bz}, s, std::move(arguments));
+  named(s)->push(kernel_work(f, {gx, gy, gz}, {bx, by, bz}, std::move(arguments)));
   return kSuccess;
 }
 

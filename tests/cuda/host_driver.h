@@ -46,6 +46,8 @@ bool capture(Stream& stream, Works* list);
 struct Function;
 /// A status, for a launch that could be made.
 int check_launch(const Function* f, MlxIndex grid, MlxIndex block, unsigned shared, Stream* s);
-/// Enqueues a kernel with these words of arguments.
-void push_kernel(const Function* f, MlxIndex grid, MlxIndex block, Stream* s,
-                 std::vector<unsigned long long> arguments);
+/// A launch of a kernel with these words of arguments.
+std::function<void()> kernel_work(const Function* f, MlxIndex grid, MlxIndex block,
+                                  std::vector<unsigned long long> arguments);
+/// Whether a kernel waits for the one before after it has begun.
+bool begins_early(const Function* f);

@@ -50,7 +50,25 @@ def checked(x):
     return mx.take(mx.cumsum(mx.softmax(x, -1), 0), mx.argmax(x, -1), axis=0) * 2
 
 
-PROGRAMS = {f.__name__: f for f in (rows, products, two_parts, convolutions, checked)}
+def packed(x):
+    """Products that read their packed matrices early: given ones, and two of the launch."""
+    w = mx.tile(x * mx.linspace(1, 2, 8), (16, 16)).astype(mx.float16)
+    y = mx.softmax(w[:3], -1)
+    for k in range(2):
+        y = mx.softmax(mx.quantized_matmul(y, *GIVEN), -1)
+        y = mx.softmax(mx.quantized_matmul(y, *mx.quantize(w + k)), -1)
+    return y
+
+
+def long(x):
+    """So many calls that they are several graphs."""
+    for _ in range(24):
+        x = mx.cumsum(mx.softmax(x, -1), 0)
+    return x
+
+
+GIVEN = mx.quantize(mx.sin(mx.arange(128 * 128.0)).reshape(128, 128).astype(mx.float16))
+PROGRAMS = {f.__name__: f for f in (rows, products, two_parts, convolutions, checked, packed, long)}
 
 
 def inputs(n):
@@ -75,6 +93,17 @@ def test_repeated_launches_give_the_same_bits(name, driver):  # noqa: F811
         if n % 4 == 0:
             kept.append(y)  # results get other memory
     assert driver.mlx_host_graph_launches() > launched + REPEATS // 2
+
+
+def test_kernels_overlap(driver):  # noqa: F811
+    """A kernel of a graph may begin before the one before ends. The driver takes no such edge
+    beside a library."""
+    x = inputs(1)[0]
+    before = driver.mlx_host_graph_overlaps()
+    with mx.stream(mx.new_stream(mx.gpu)):
+        for _ in range(3):
+            mx.eval(rows(x))
+    assert driver.mlx_host_graph_overlaps() > before
 
 
 def test_graphs_go_with_their_stream(driver):  # noqa: F811

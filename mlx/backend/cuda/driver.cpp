@@ -22,11 +22,15 @@ int open_driver(std::string& reason) {
     return 0;
   }
   const char* absent = nullptr;
-#define MLX_CUDA_FIND(name, symbol, parameters)                                 \
-  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #symbol)); \
-  if (!table.name) absent = #symbol;
+#define MLX_CUDA_FIND(name, symbol, parameters) \
+  table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #symbol));
   MLX_CUDA_FUNCTIONS(MLX_CUDA_FIND)
+  MLX_CUDA_NEWER_FUNCTIONS(MLX_CUDA_FIND)
 #undef MLX_CUDA_FIND
+#define MLX_CUDA_NEEDED(name, symbol, parameters) \
+  if (!table.name) absent = #symbol;
+  MLX_CUDA_FUNCTIONS(MLX_CUDA_NEEDED)
+#undef MLX_CUDA_NEEDED
   int version = 0, count = 0;
   if (table.driver_version) table.driver_version(&version);
   if (absent) {

@@ -24,6 +24,10 @@ using NodeHandle = struct OpaqueNode*;
 struct Uuid {
   char bytes[16];
 };
+/// How a node of a graph depends on another.
+struct EdgeData {
+  unsigned char from_port, to_port, type, reserved[5];
+};
 struct KernelNode {
   FunctionHandle function;
   unsigned blocks[3], threads[3], shared;
@@ -89,9 +93,15 @@ struct KernelNode {
   X(error_name, cuGetErrorName, (int, const char**))                                              \
   X(error_text, cuGetErrorString, (int, const char**))
 
+// Null in a driver that is older than CUDA 12.3.
+#define MLX_CUDA_NEWER_FUNCTIONS(X)     \
+  X(connect, cuGraphAddDependencies_v2, \
+    (GraphHandle, const NodeHandle*, const NodeHandle*, const EdgeData*, size_t))
+
 struct Driver {
 #define MLX_CUDA_MEMBER(name, symbol, parameters) int(*name) parameters = nullptr;
   MLX_CUDA_FUNCTIONS(MLX_CUDA_MEMBER)
+  MLX_CUDA_NEWER_FUNCTIONS(MLX_CUDA_MEMBER)
 #undef MLX_CUDA_MEMBER
 };
 
@@ -100,6 +110,8 @@ inline constexpr int kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 inline constexpr unsigned kNonBlockingStream = 1;
 inline constexpr unsigned kEventBlocks = 1, kEventWithoutTiming = 2;
 inline constexpr int kRelaxedCapture = 2;
+/// The second kernel may begin when the blocks of the first let it, or are over.
+inline constexpr EdgeData kProgrammatic = {.from_port = 1, .to_port = 0, .type = 1, .reserved = {}};
 inline constexpr unsigned kHostMapped = 2, kHostPortable = 1;
 inline constexpr int kFunctionSharedBytes = 8;  // an attribute of functions
 enum Attribute : int {

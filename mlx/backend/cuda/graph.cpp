@@ -11,7 +11,8 @@ namespace {
 
 class Graph final : public gpu::DeviceGraph {
  public:
-  explicit Graph(ContextHandle context) : context_(context) {}
+  Graph(ContextHandle context, bool overlaps)
+      : context_(context), overlaps_(overlaps && driver().connect) {}
   ~Graph() override {
     driver().set_context(context_);
     if (instance_) driver().destroy_instance(instance_);
@@ -22,11 +23,18 @@ class Graph final : public gpu::DeviceGraph {
   /// The status of the first call of the driver that fails. Throws what a library throws.
   int build(std::span<const gpu::DeviceCall> calls, StreamHandle stream) {
     int status = driver().create_graph(&graph_, 0);
+    bool after_kernel = false;
     for (const gpu::DeviceCall& c : calls) {
       if (status != kSuccess) return status;
       const NodeHandle* const before = nodes_.empty() ? nullptr : &nodes_.back();
       NodeHandle added = nullptr;
-      status = c.library ? add_library(c, stream, before, added) : add_kernel(c, before, added);
+      if (c.library)
+        status = add_library(c, stream, before, added);
+      else if (after_kernel && overlaps_)
+        status = add_overlapping(c, before, added);
+      else
+        status = add_kernel(c, before, added);
+      after_kernel = !c.library;
       nodes_.push_back(added);
     }
     return status == kSuccess ? driver().instantiate(&instance_, graph_, 0) : status;
@@ -59,6 +67,12 @@ class Graph final : public gpu::DeviceGraph {
     Node node(call);
     return driver().add_kernel(&added, graph_, before, before ? 1 : 0, &node.parameters);
   }
+  /// A kernel that waits for the end of the one before by itself, as all of this room do.
+  int add_overlapping(const gpu::DeviceCall& call, const NodeHandle* before, NodeHandle& added) {
+    const int status = add_kernel(call, nullptr, added);
+    return status == kSuccess ? driver().connect(graph_, before, &added, &kProgrammatic, 1)
+                              : status;
+  }
   /// The work that the library enqueues, as a graph in this graph.
   int add_library(const gpu::DeviceCall& call, StreamHandle stream, const NodeHandle* before,
                   NodeHandle& added) {
@@ -80,6 +94,7 @@ class Graph final : public gpu::DeviceGraph {
   }
 
   const ContextHandle context_;
+  const bool overlaps_;
   GraphHandle graph_ = nullptr;
   InstanceHandle instance_ = nullptr;
   std::vector<NodeHandle> nodes_;
@@ -95,10 +110,10 @@ bool graphs_allowed() {
   return allowed;
 }
 
-std::unique_ptr<gpu::DeviceGraph> make_graph(ContextHandle context,
+std::unique_ptr<gpu::DeviceGraph> make_graph(ContextHandle context, bool overlaps,
                                              std::span<const gpu::DeviceCall> calls,
                                              StreamHandle stream) {
-  auto graph = std::make_unique<Graph>(context);
+  auto graph = std::make_unique<Graph>(context, overlaps);
   if (graph->build(calls, stream) != kSuccess) return nullptr;
   return graph;
 }

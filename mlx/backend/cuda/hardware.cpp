@@ -109,7 +109,7 @@ void CudaHardware::launch(const gpu::DeviceCall& k, StreamHandle stream) {
 }
 std::unique_ptr<gpu::DeviceGraph> CudaHardware::graph_of(std::span<const gpu::DeviceCall> calls,
                                                          StreamHandle stream) {
-  return make_graph(context_, calls, stream);
+  return make_graph(context_, major >= 9, calls, stream);
 }
 
 EventHandle CudaHardware::record(StreamHandle stream) {

@@ -29,6 +29,7 @@ struct Prepared {
   std::unique_ptr<const OpKernel> kernel = {};
   std::unique_ptr<const BorrowedStep> borrowed = {};
   std::exception_ptr refusal = {};  ///< of a step that has no kernel, such as code with errors
+  uint64_t given = 0;               ///< as Enqueue has it
 };
 struct GpuExecutable final : Executable {
   explicit GpuExecutable(DeviceState& device) : device(device) {}
@@ -124,7 +125,8 @@ class Running {
     SmallVector<uint64_t, 2> records;
     for (const device::ErrorRecord* r : records_)
       records.push_back(queue_.device().hardware->seen_by_device(r));
-    const Enqueue to{queue_, {records.data(), records.size()}, constants(), &flight_.kernels};
+    const Enqueue to{
+        queue_, {records.data(), records.size()}, constants(), &flight_.kernels, p_.given};
     if (step_.loop.empty()) return p_.kernel->launch(to, operands());
     SmallVector<uint64_t, 16> moved;
     moved.resize(base_.size());
@@ -263,6 +265,21 @@ void each_step(std::vector<Prepared>& steps, DeviceState& state,
   for (std::thread& t : helpers) t.join();
 }
 
+/// The inputs of a step, a bit each, that no step before wrote. `written`: by the slots, those that
+/// were; it gets the step's outputs.
+uint64_t given_to(const Step& step, std::vector<bool>& written) {
+  uint64_t given = 0;
+  for (size_t k = 0; k < step.slots.size(); ++k) {
+    const auto slot = static_cast<size_t>(step.slots[k]);
+    if (slot >= written.size()) written.resize(slot + 1);
+    if (k >= static_cast<size_t>(step.n_inputs))
+      written[slot] = true;
+    else if (k < 64 && !written[slot])
+      given |= uint64_t{1} << k;
+  }
+  return given;
+}
+
 }  // namespace
 
 std::shared_ptr<const Executable> prepare_work(
@@ -282,7 +299,9 @@ std::shared_ptr<const Executable> prepare_work(
       p.refusal = std::current_exception();
     }
   });
-  for (const Prepared& p : x->steps) {
+  std::vector<bool> written;
+  for (Prepared& p : x->steps) {
+    p.given = given_to(p.step, written);
     x->complete = x->complete && !p.refusal;
     // Communication waits for other processes.
     const bool communicates = p.kernel && p.kernel->communicates();
@@ -408,7 +427,7 @@ void run_steps(Started& s, Queue& queue, Flight& flight, Recorder* recorder,
 void run_recorded(Started& s, Queue& queue, Flight& flight) {
   std::exception_ptr stopped, failure;
   {
-    Recorder recorder(queue);
+    Recorder recorder(queue, s.executable->launches);
     try {
       run_steps(s, queue, flight, &recorder, {});
     } catch (...) {

@@ -130,14 +130,15 @@ bool GraphCache::launch(StreamHandle stream) {
 
 //--- records
 
-Recorder::Recorder(Queue& queue)
+Recorder::Recorder(Queue& queue, size_t calls)
     : queue_(queue),
       graphs_(queue.graphs()),
       pending_(graphs_.pending),
       hardware_(*queue.device().hardware),
       stream_(queue.stream()),
       records_(hardware_.graphs),
-      outer_(innermost) {
+      outer_(innermost),
+      most_(calls < kMany ? kMostCalls : kFirstCalls) {
   if (records_) innermost = this;
 }
 Recorder::~Recorder() {
@@ -155,7 +156,9 @@ void Recorder::add(const DeviceCall& call) {
   if (failure_) std::rethrow_exception(failure_);
   pending_.add(call);
   steps_.push_back(step_);
-  if (steps_.size() == kMostCalls) flush();
+  if (steps_.size() < most_) return;
+  flush();
+  most_ = std::min(most_ * kGrowth, kMostCalls);
 }
 
 void Recorder::flush() {

@@ -64,8 +64,8 @@ class GraphCache {
 /// thread uses the queue's stream for something else, and by `flush`.
 class Recorder {
  public:
-  /// Records nothing on devices without graphs.
-  explicit Recorder(Queue& queue);
+  /// Records nothing on devices without graphs. `calls`: about how many follow.
+  Recorder(Queue& queue, size_t calls);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   /// The one of this thread that records a queue's calls, or null.
@@ -85,6 +85,9 @@ class Recorder {
 
  private:
   static constexpr size_t kMostCalls = 2048;  ///< of a graph
+  /// The device begins with so many of many calls while the next are recorded, four times as many
+  /// each time.
+  static constexpr size_t kFirstCalls = 8, kMany = 48, kGrowth = 4;
   void call_one_by_one();
 
   const Queue& queue_;
@@ -95,6 +98,7 @@ class Recorder {
   const bool records_;
   Recorder* const outer_;  ///< a step may launch work on another queue
   size_t calls_ = 0, step_ = 0;
+  size_t most_;                ///< of the next graph
   std::vector<size_t> steps_;  ///< of the pending calls
   std::exception_ptr failure_;
 };

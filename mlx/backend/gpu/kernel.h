@@ -16,9 +16,10 @@ struct Enqueue {
   std::span<const uint64_t> records = {};  ///< addresses of the step's error records
   const Scalar* constants = nullptr;       ///< of the step's program; of a collective: the ticket
   std::vector<std::shared_ptr<const void>>* kept = nullptr;  ///< until the device is past the step
+  uint64_t given = 0;  ///< a bit for each of the first operands that no kernel of the launch writes
   /// Address of the error record of a step that has one, or 0.
   uint64_t record() const { return records.empty() ? 0 : records[0]; }
-  /// The same for a step inside of a step.
+  /// The same for a step inside of a step, whose operands may all be written.
   Enqueue with(std::span<const uint64_t> own_records, const Scalar* own_constants) const {
     return {queue, own_records, own_constants, kept};
   }

@@ -19,6 +19,8 @@ void mlx_block_barrier();
 void mlx_shuffle(void* value, int bytes, int lane);
 /// The threads of the warp whose `predicate` holds, a bit each; all its threads take part.
 unsigned mlx_ballot(int predicate);
+/// Ends when the kernel before has.
+void mlx_wait_for_kernel_before();
 }
 
 inline void __syncthreads() { mlx_block_barrier(); }
@@ -72,6 +74,9 @@ T atomicMax(T* at, T value) {
 }
 inline void __threadfence_system() {}
 
+inline void wait_for_kernel_before() { mlx_wait_for_kernel_before(); }
+inline void let_next_kernel_begin() {}
+
 #define MLX_SHARED static thread_local
 #define MLX_NOINLINE inline __attribute__((noinline))
 #define MLX_KERNEL(name, Parameters, p)                      \
@@ -86,3 +91,8 @@ inline void __threadfence_system() {}
   }                                             \
   MLX_KERNEL(name, Parameters, p)
 #define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks) MLX_IN_STEP_KERNEL(name, Parameters, p)
+#define MLX_EARLY_KERNEL(name, Parameters, p, blocks) \
+  extern "C" {                                        \
+  extern const int name##_early = 1;                  \
+  }                                                   \
+  MLX_IN_STEP_KERNEL(name, Parameters, p)

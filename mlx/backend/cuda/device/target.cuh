@@ -44,19 +44,44 @@
 #define __builtin_erfc(x) ::erfc(x)
 #define MLX_SHARED __shared__
 #define MLX_NOINLINE inline __noinline__
+// A kernel of a graph may begin when all blocks of the one before have begun (programmatic
+// dependent launch, from compute capability 9.0 on). The memory is its own after the wait; from
+// then on the next one may begin.
+inline __device__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+inline __device__ void let_next_kernel_begin() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+// __VA_ARGS__: the most threads of a block, and how many blocks of them fit on a processor.
+#define MLX_DECLARED_KERNEL(name, Parameters, p, ...)       \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__) \
+      name(const __grid_constant__ Parameters p)
+#define MLX_WAITING_KERNEL(name, Parameters, p, ...)                       \
+  static __device__ __forceinline__ void name##_body(const Parameters& p); \
+  MLX_DECLARED_KERNEL(name, Parameters, p, __VA_ARGS__) {                  \
+    wait_for_kernel_before();                                              \
+    let_next_kernel_begin();                                               \
+    name##_body(p);                                                        \
+  }                                                                        \
+  static __device__ __forceinline__ void name##_body(const Parameters& p)
 // A kernel takes one block of arguments.
-#define MLX_KERNEL(name, Parameters, p) \
-  extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ Parameters p)
+#define MLX_KERNEL(name, Parameters, p) MLX_WAITING_KERNEL(name, Parameters, p, 256)
 // One whose threads meet at barriers or shuffles.
 #define MLX_IN_STEP_KERNEL(name, Parameters, p) MLX_KERNEL(name, Parameters, p)
 // The same with registers for so many blocks on a processor.
-#define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks)    \
-  extern "C" __global__ void __launch_bounds__(256, blocks) \
-      name(const __grid_constant__ Parameters p)
+#define MLX_RESIDENT_KERNEL(name, Parameters, p, blocks) \
+  MLX_WAITING_KERNEL(name, Parameters, p, 256, blocks)
+// The same, which calls wait_for_kernel_before and let_next_kernel_begin itself.
+#define MLX_EARLY_KERNEL(name, Parameters, p, blocks) \
+  MLX_DECLARED_KERNEL(name, Parameters, p, 256, blocks)
 // One by products of warpgroups, with so many threads: 256 leave registers for another block.
-#define MLX_GROUP_KERNEL(name, Parameters, p, threads)                            \
-  extern "C" __global__ void __launch_bounds__(threads, (threads) <= 256 ? 2 : 1) \
-      name(const __grid_constant__ Parameters p)
+#define MLX_GROUP_KERNEL(name, Parameters, p, threads) \
+  MLX_WAITING_KERNEL(name, Parameters, p, threads, (threads) <= 256 ? 2 : 1)
 #else
 #include "mlx/backend/cuda/device/host.cuh"
 #endif

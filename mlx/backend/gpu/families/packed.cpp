@@ -437,6 +437,8 @@ class PackedProduct final : public OpKernel {
     if (affine_) block.p.w.biases = address(3);
     block.p.out = address(out_);
     if (gathers_) block.p.at = indices_.at(to, operands);
+    const uint64_t packed = affine_ ? 0b1110 : 0b0110;
+    block.p.given = !gathers_ && (to.given & packed) == packed;
     Kernel chosen = kernel_;
     // Arrays of other libraries begin where they like.
     const bool aligned =

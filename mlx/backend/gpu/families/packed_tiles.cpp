@@ -86,7 +86,7 @@ PackedTiles packed_stages(const Packing& packing, Dtype x, Dtype scale,
     return {};
   const FewRows few(p.m);
   return {.blocks = std::min<int64_t>(p.count * parts(p.n, kStageColumns), 1 << 30),
-          .text = cat("MLX_RESIDENT_KERNEL(packed_tiles_kernel, PackedProductArguments, p, 4) { "
+          .text = cat("MLX_EARLY_KERNEL(packed_tiles_kernel, PackedProductArguments, p, 4) { "
                       "packed_stages<",
                       packing.bits, ", ", element_type(x), ", ", group, ">(p); }\n"),
           .unaligned = few.text(packing, x, scale, "false")};

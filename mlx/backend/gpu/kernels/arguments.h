@@ -252,6 +252,8 @@ struct PackedProductArguments {
   int64_t m, n, k, count, rows;  ///< rows of a packed matrix
   Axes x_batch, w_batch;         ///< counted in matrices
   Positions at;                  ///< of both matrices, where they are gathered
+  /// The packed matrices were in memory before the kernels of this launch: 1, or 0.
+  int64_t given;
 };
 /// Products of matrices that indices say, or over ranges of the inner axis.
 struct GatherProductArguments {

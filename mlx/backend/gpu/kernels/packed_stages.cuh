@@ -97,11 +97,13 @@ MLX_FN void load_stage(const uint8_t* stage, PackedPart<Bits, T>& to) {
 }
 
 /// x · w^T of up to eight rows of x whose length is a multiple of a chunk. Addresses of x and of
-/// packed rows are multiples of 16, those of scales and biases of 4.
+/// packed rows are multiples of 16, those of scales and biases of 4. Packed rows that are given
+/// are copied while the kernel before, which may write x, still runs.
 template <int Bits, class T, int Group>
 MLX_FN void packed_stages(const PackedProductArguments& p) {
   using Memory = StageMemory<Bits, Group>;
   alignas(16) MLX_SHARED uint8_t shared[Memory::kBytes];
+  if (!p.given) wait_for_kernel_before();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const int k = static_cast<int>(p.k), rows = static_cast<int>(p.m);
   const int stages = (k + Memory::kElements - 1) / Memory::kElements;
@@ -117,6 +119,8 @@ MLX_FN void packed_stages(const PackedProductArguments& p) {
     StageCopies<Bits, Group> copies(p.w, w_at, p.n - column, k, column, shared);
 #pragma unroll
     for (int s = 0; s < Memory::kStages; ++s) copies.ask();
+    wait_for_kernel_before();
+    let_next_kernel_begin();
     Sums sums[1][1] = {};
     for (int s = 0, place = 0; s < stages; ++s) {
       const int first = s * Memory::kElements + warp * kChunk;
