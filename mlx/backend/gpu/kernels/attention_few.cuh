@@ -27,7 +27,7 @@ MLX_FN Eight load_eight(const T* row, int64_t stride, int column, int columns) {
   if (!row || column >= columns) return x;
   if constexpr (kVectors) {
 #ifdef __CUDACC_RTC__
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(x.pair[0]), "=r"(x.pair[1]), "=r"(x.pair[2]), "=r"(x.pair[3])
                  : "l"(row + column));
 #else
