@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
 import sys
 
@@ -38,6 +39,29 @@ def test_functions_that_cases_call_are_there():
     }
     assert "rsqrt" in names
     assert [name for name in sorted(names) if not hasattr(Framework, name)] == []
+
+
+def test_rows_so_far_are_reported_when_a_signal_ends_the_cases(tmp_path):
+    file = tmp_path / "out.json"
+    command = [
+        *PYTHON,
+        "-m",
+        "mlx.bench",
+        "--json",
+        str(file),
+        "--rounds",
+        "2",
+        "^op/",
+        "^formula/",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        for _ in range(5):  # versions, titles, rows
+            assert run.stdout.readline()
+        run.send_signal(signal.SIGTERM)
+        printed = run.communicate(timeout=60)[0]
+    assert run.returncode == 0, printed
+    assert 3 <= len(json.loads(file.read_text())["rows"]) < 60
 
 
 def test_an_installed_package_has_the_cases_of_the_table(tmp_path, monkeypatch):

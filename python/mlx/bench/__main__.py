@@ -7,7 +7,9 @@ import contextlib
 import json
 import os
 import re
+import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from . import plot, registry, run, table
@@ -150,7 +152,7 @@ def command(arguments: list[str] | None) -> int:
         print(said + (" on the GPU" if args.device == "gpu" else ""))
         report = Report([w.label for w in workers[1:]], [c.name for c in cases], sys.stdout)
         report.head()
-        with contextlib.suppress(KeyboardInterrupt):  # the results so far are still reported
+        with may_end_early():
             for case in cases:
                 report.add(case, run.measure(workers, case, ops.get(case.name), options))
     report.finish()
@@ -159,6 +161,17 @@ def command(arguments: list[str] | None) -> int:
     if args.plot:
         write(args.plot, plot.draw(report.content(versions, options)))
     return 0
+
+
+@contextlib.contextmanager
+def may_end_early() -> Iterator[None]:
+    """Let Ctrl-C, and SIGTERM as of timeout(1), end the cases: the rows so far are reported."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def draw(source: str, target: str) -> int:

@@ -68,7 +68,7 @@ class Report:
         self.line("", [ours, *self.peers], "best")
 
     def add(self, case: Case, timings: dict[str, Timing]) -> None:
-        """Print and keep one row."""
+        """Keep and print one row."""
         ours = timings[OURS].seconds
         seconds = {p: timings[p].seconds for p in self.peers}
         ratios = {p: s / ours for p, s in seconds.items() if s and ours}
@@ -76,7 +76,6 @@ class Report:
         rates = [f"{n / ours / 1e9:.3g}" if n and ours else "" for n in (case.bytes, case.flops)]
         own = f"{cell(timings[OURS]):>10} {rates[0]:>7} {rates[1]:>7}"
         peers = [cell(timings[p], ours) for p in self.peers]
-        self.line(case.name, [own, *peers], times(best) if best else "–")
         self.notes += [
             f"{case.name}: {label}: {t.note}" for label, t in timings.items() if t.kind == "error"
         ]
@@ -100,6 +99,8 @@ class Report:
                 },
             }
         )
+        # Kept before it is shown: a signal may end the cases in between.
+        self.line(case.name, [own, *peers], times(best) if best else "–")
 
     def ratios(self, first: bool = False) -> dict[str, list[float]]:
         """Peer time ÷ our time of all rows: the best peer of each, and each peer.
